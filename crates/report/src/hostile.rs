@@ -5,7 +5,10 @@ use basecase_model::{Experiment, Trial, TrialStatus, printable};
 use proptest::prelude::*;
 
 use crate::fixture::{self, Shape};
-use crate::{FORMATS, Format, Options, explain, gate_summary, junit, render, write_pages};
+use crate::invented::InventedWork;
+use crate::{
+    FORMATS, Format, Options, bisection, explain, gate_summary, junit, render, write_bisection, write_pages,
+};
 
 /// One of every attack: escape sequences, a title, a direction override, zero-width characters, HTML, Markdown, a formula.
 const HOSTILE: &str = "=1+1\u{1b}[2J\u{1b}]0;title\u{7}\r\u{9b}31m\u{202e}\u{200b}\u{2028}\u{0}\u{8}<script>&#x202e;|`x`\n\n# next";
@@ -136,6 +139,32 @@ fn defect_06_pages_hold_nothing_hidden() {
             assert!(is_clean(&page) && !page.contains("<script>&"), "{}", path.display());
         }
     }
+}
+
+#[test]
+fn what_commits_say_of_themselves_stays_text() {
+    let mut search = InventedWork::of_commits(&[0, 0, 1, 1, 1, 1], &[3], 100);
+    for commit in search.commits.iter_mut().flatten() {
+        for text in [&mut commit.subject, &mut commit.author, &mut commit.author_date] {
+            text.insert_str(0, HOSTILE);
+        }
+        commit.tags.iter_mut().for_each(|tag| tag.insert_str(0, HOSTILE));
+    }
+    let bisected = search.bisected();
+    let answer = bisection(&bisected);
+    let folder = tempfile::tempdir().unwrap();
+    let (experiment, counted) = search.last_probe();
+    let options = Options { counted: counted.clone(), ..Options::default() };
+    let page = write_bisection(&bisected, (experiment, &[]), &options, folder.path()).unwrap();
+    let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
+    let (page, markdown) = (read(&page), read(&page.with_file_name("bisection.md")));
+    assert!(is_clean(&answer.json));
+    for text in [&answer.document.text(false), &page, &markdown] {
+        assert!(is_clean(text) && text.contains("U+001B"), "{text:?}");
+    }
+    assert!(!page.contains("<script>") && page.contains("&lt;script&gt;"), "{page}");
+    let outside: String = markdown.split("```").step_by(2).collect();
+    assert!(!outside.contains("<script>") && !outside.contains("\n# next"), "{outside}");
 }
 
 #[test]

@@ -10,6 +10,8 @@ mod error;
 mod formats;
 #[cfg(test)]
 mod hostile;
+#[cfg(test)]
+mod invented;
 mod options;
 mod raw;
 mod tables;
@@ -104,7 +106,7 @@ pub fn explain(
     let rounds = Rounds::of(experiment, trials);
     let counts = Counts::of(experiment, counted);
     let results = Results::of(experiment, trials, rounds.as_ref()).counting(counts.as_ref());
-    Ok(Document(documents::explanation(&results, wanted, thresholds)?))
+    Ok(Document::new(documents::explanation(&results, wanted, thresholds)?))
 }
 
 /// What is left of a change on the step of this name once one setting is as `tried` says, by an experiment with base case, contender and the
@@ -119,7 +121,7 @@ pub fn setting_effect(
     step: &str,
 ) -> Result<Document, JudgementError> {
     let effect = SettingEffect::of(experiment, trials, step)?;
-    Ok(Document(documents::setting_effect(experiment, effect.as_ref(), tried, step)))
+    Ok(Document::new(documents::setting_effect(experiment, effect.as_ref(), tried, step)))
 }
 
 /// At which candidates, in order, the throughput and the counted work of steps changed, each change named by the version where it began.
@@ -142,7 +144,7 @@ pub fn history(
         others.iter().zip(bases).map(|((other, _), basis)| basis.results(other)).collect()
     });
     let found = VersionHistory::of(&chosen, others.as_deref(), wanted)?;
-    let document = Document(documents::history::compose(&found));
+    let document = Document::new(documents::history::compose(&found));
     Ok(Answer { document, json: formats::history_json(&found) })
 }
 
@@ -164,8 +166,26 @@ impl<'a> Basis<'a> {
 
 /// The result of a bisection: the candidate at which a step changed.
 pub fn bisection(bisected: &Bisected<'_>) -> Answer {
-    let document = Document(documents::bisection::compose(bisected));
+    let document = Document::narrow(documents::bisection::compose(bisected));
     Answer { document, json: formats::bisection_json(bisected) }
+}
+
+/// Writes the result of a bisection as the page `bisection.html` and as a bug report, `bisection.md`, beside the pages of its last probe, an
+/// experiment with its trials, as in [`write_pages`]. Returns the path of the page.
+///
+/// # Errors
+/// When the directory or a file in it cannot be written.
+pub fn write_bisection(
+    bisected: &Bisected<'_>,
+    (experiment, trials): (&Experiment, &[Trial]),
+    options: &Options,
+    out_dir: &Path,
+) -> Result<PathBuf, Error> {
+    let rounds = Rounds::of(experiment, trials);
+    let counts = Counts::of(experiment, &options.counted);
+    let results =
+        Results::of(experiment, trials, rounds.as_ref()).knowing(&options.noise).counting(counts.as_ref());
+    formats::write_bisection(&results, options, bisected, out_dir)
 }
 
 /// Planted slowdowns and what was found; empty if nothing was planted. `runs` are calibrations of the same steps and slowdowns with
@@ -176,12 +196,12 @@ pub fn calibration(runs: &[Stored]) -> Document {
     let rounds: Vec<(&Experiment, Rounds<'_>)> = rounds.collect();
     let runs: Vec<CalibrationRun<'_>> =
         rounds.iter().map(|(experiment, rounds)| CalibrationRun { experiment, rounds }).collect();
-    Document(documents::calibration(&runs))
+    Document::new(documents::calibration(&runs))
 }
 
 /// Where the scatter of a candidate that was compared with itself comes from: passes, sessions, starts and loads.
 pub fn components(experiment: &Experiment, trials: &[Trial]) -> Document {
-    Document(documents::components(experiment, trials))
+    Document::new(documents::components(experiment, trials))
 }
 
 /// The verdicts as JUnit test cases: a regression is a failure, a failed trial an error, and an undecided step skipped.

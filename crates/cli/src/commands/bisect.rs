@@ -16,7 +16,7 @@ use basecase_report::Options;
 use self::confirmation::Confirming;
 use super::count::request_of_counts;
 use super::experiment::request;
-use super::perform::{Measured, measure, report_options};
+use super::perform::{Measured, absolute, measure, report_options};
 use crate::Outcome;
 use crate::arguments::{Bisect, CommitHistory, Compare, PlaceArguments};
 use crate::output;
@@ -223,7 +223,7 @@ fn prepares(words: &str) -> basecase_lab::Event<'_> {
     basecase_lab::Event::Phase { candidate: None, phase: basecase_lab::Phase::Prepare(words) }
 }
 
-/// Prints the answer, and writes the pages.
+/// Prints the answer, and writes its page, beside those of the last probe.
 fn conclude(
     search: &Search,
     range: Option<&CommitRange>,
@@ -258,8 +258,9 @@ fn conclude(
         return printed.map(|()| Outcome::Done);
     };
     let options = Options { counted: last.counted.clone(), ..report_options(places) };
-    let written = last.write_pages(&options, places, reporter);
+    let written = basecase_report::write_bisection(&bisected, (&last.experiment, &last.trials), &options, &places.out);
+    let written = written.map(|page| reporter.page_written(&absolute(&page)));
     let outcome = last.summarize(places, reporter);
-    printed.and(written)?;
+    printed.and(written.map_err(Into::into))?;
     Ok(probes.done.iter().fold(outcome, |worst, done| worst.max(done.measured.outcome())))
 }

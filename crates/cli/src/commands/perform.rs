@@ -278,6 +278,6 @@ pub(crate) fn make_folder(path: &Path) -> Result<()> {
     })
 }
 
-fn absolute(path: &Path) -> PathBuf {
+pub(crate) fn absolute(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }

@@ -1,44 +1,84 @@
 //! A change that began with a commit: what it is, what it costs, and why.
 
-use basecase_analysis::{Bisected, Confirmation, Found, Reversal};
-use basecase_model::Commit;
+use basecase_analysis::{Bisected, Causes, Confirmation, Found, Reversal};
+use basecase_model::{Commit, OperationClass};
 use basecase_stats::{BisectedChange, ChangeKind, Verdict};
 
-use super::bisection::{named, size};
 use crate::documents::Block;
-use crate::tables;
-use crate::words::{EffectWords as _, first, operation_word, verdict};
+use crate::tables::{self, Table};
+use crate::words::{EffectWords as _, first, operation_word, short_name, size_of_change, verdict};
 
 /// How many files of a commit are named.
 const FILES: usize = 8;
 
 /// What is known of a change beyond its line.
-pub(super) fn blocks(bisected: &Bisected<'_>, number: usize, change: &BisectedChange) -> Vec<Block> {
-    let [before, since] = [change.before, change.since].map(|candidate| named(bisected, candidate));
-    let confirmation = bisected.confirmations.get(&number);
+pub(crate) fn blocks(bisected: &Bisected<'_>, number: usize, change: &BisectedChange) -> Vec<Block> {
     let mut blocks = Vec::new();
-    if let Some(commit) = bisected.commit(change.since).filter(|_| change.kind == ChangeKind::Began) {
-        blocks.push(Block::Heading(format!("{} {}", commit.short(), commit.subject)));
-        blocks.push(Block::List(facts(bisected, commit, change, confirmation)));
+    if commit(bisected, change).is_some() {
+        blocks.push(Block::Heading(heading(bisected, change)));
+        blocks.push(Block::List(facts(bisected, number, change)));
     }
-    let Found::Work(counts) = &bisected.found else { return blocks };
-    let anew = confirmation.and_then(|confirmation| confirmation.work.as_ref());
-    let causes = anew.and_then(|work| work.causes(0, 1)).or_else(|| counts.causes(change.before, change.since));
-    let caption = format!("From {before} to {since}");
-    blocks.extend(causes.and_then(|causes| tables::work::movers(&causes, caption, operation_word(counts.operation()))).map(Block::Table));
+    blocks.extend(functions(bisected, number, change).map(Block::Table));
     blocks
 }
 
-/// The commit, and what parent and child say when they are measured again.
-fn facts(bisected: &Bisected<'_>, commit: &Commit, change: &BisectedChange, confirmation: Option<&Confirmation<'_>>) -> Vec<String> {
-    let mut lines = vec![format!("commit {} by {}, {}", commit.hash, commit.author, commit.author_date)];
-    if !commit.tags.is_empty() {
-        lines.push(format!("tags: {}", commit.tags.join(", ")));
+/// The commit with which a change began, if that is known.
+fn commit<'a>(bisected: &Bisected<'a>, change: &BisectedChange) -> Option<&'a Commit> {
+    bisected.commit(change.since).filter(|_| change.kind == ChangeKind::Began)
+}
+
+/// E.g. `c21727c5 Check the halt more carefully`, or where the change lies between.
+pub(crate) fn heading(bisected: &Bisected<'_>, change: &BisectedChange) -> String {
+    match commit(bisected, change) {
+        Some(commit) => format!("{} {}", commit.short(), commit.subject),
+        None => {
+            let [before, since] =
+                [change.before, change.since].map(|candidate| short_name(bisected, candidate));
+            format!("From {before} to {since}")
+        }
     }
-    if let Some(effect) = bisected.effect(change) {
-        lines.push(format!("found: {}", size(bisected, &effect)));
+}
+
+/// The functions behind a change of work: of parent and child compiled anew if there are such, or else as they were found.
+pub(crate) fn causes<'a>(
+    bisected: &'a Bisected<'_>,
+    number: usize,
+    change: &BisectedChange,
+) -> Option<Causes<'a>> {
+    let Found::Work(counts) = &bisected.found else { return None };
+    let anew = bisected.confirmations.get(&number).and_then(|confirmation| confirmation.work.as_ref());
+    anew.and_then(|work| work.causes(0, 1)).or_else(|| counts.causes(change.before, change.since))
+}
+
+/// The same as a table.
+pub(crate) fn functions(bisected: &Bisected<'_>, number: usize, change: &BisectedChange) -> Option<Table> {
+    let [before, since] = [change.before, change.since].map(|candidate| short_name(bisected, candidate));
+    let caption = format!("From {before} to {since}");
+    let causes = causes(bisected, number, change)?;
+    tables::work::movers(&causes, caption, operation_word(operation(bisected)))
+}
+
+/// What one operation is, if it was counted.
+pub(crate) fn operation(bisected: &Bisected<'_>) -> Option<OperationClass> {
+    match &bisected.found {
+        Found::Throughput(_) => None,
+        Found::Work(counts) => counts.operation(),
     }
-    let Some(confirmation) = confirmation else { return lines };
+}
+
+/// The commit, and what parent and child say when they are measured again. Empty where no commit is known.
+pub(crate) fn facts(bisected: &Bisected<'_>, number: usize, change: &BisectedChange) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(commit) = commit(bisected, change) {
+        lines.push(format!("commit {} by {}, {}", commit.hash, commit.author, commit.author_date));
+        if !commit.tags.is_empty() {
+            lines.push(format!("tags: {}", commit.tags.join(", ")));
+        }
+        if let Some(effect) = bisected.effect(change) {
+            lines.push(format!("found: {}", size_of_change(bisected, &effect)));
+        }
+    }
+    let Some(confirmation) = bisected.confirmations.get(&number) else { return lines };
     if !confirmation.files.is_empty() {
         lines.push(format!("files: {}", first(&confirmation.files, FILES)));
     }
@@ -75,8 +115,7 @@ fn in_time(confirmation: &Confirmation<'_>) -> Option<String> {
         _ if work.is_none() => "",
         Verdict::NoChange => "; the change of work is not confirmed by time",
         change if change.is_change() && is_against => "; time and work contradict each other",
-        change if change.is_change() => "",
-        _ => "; time has not decided yet",
+        _ => "",
     };
     Some(format!("in time: {said}{remark}"))
 }
@@ -84,7 +123,9 @@ fn in_time(confirmation: &Confirmation<'_>) -> Option<String> {
 /// How much of the whole the commit explains, by the end of the range without it.
 fn reversal(bisected: &Bisected<'_>, confirmation: &Confirmation<'_>) -> Option<String> {
     match confirmation.reversal.as_ref()? {
-        Reversal::Impossible(reason) => Some(format!("it cannot be taken back alone where the range ends: {reason}")),
+        Reversal::Impossible(reason) => {
+            Some(format!("it cannot be taken back alone where the range ends: {reason}"))
+        }
         Reversal::Done { work } => {
             let work = work.as_ref()?;
             let last = bisected.candidates.len().saturating_sub(1);

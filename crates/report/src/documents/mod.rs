@@ -1,8 +1,9 @@
 //! Documents as sequences of blocks, for formats that print from top to bottom.
 
 pub(crate) mod bisection;
+pub(crate) mod bug_report;
 mod calibration;
-mod commit_change;
+pub(crate) mod commit_change;
 mod components;
 mod explanation;
 pub(crate) mod history;

@@ -207,7 +207,7 @@ mod tests {
     fn text(experiment: &Experiment, counted: &Counted) -> String {
         let counts = Counts::of(experiment, counted).unwrap();
         let results = Results::of(experiment, &[], None).counting(Some(&counts));
-        Document(overview(&results)).text(false)
+        Document::new(overview(&results)).text(false)
     }
 
     #[test]

@@ -17,12 +17,12 @@ use crate::error::Error;
 use crate::options::Options;
 
 pub(crate) use gate_summary::render as gate_summary;
-pub(crate) use html::{file_name, write_pages};
+pub(crate) use html::{file_name, write_bisection, write_pages};
 pub(crate) use json::bisection::render as bisection_json;
 pub(crate) use json::history::render as history_json;
 pub(crate) use junit::render as junit;
 pub(crate) use markdown::render as markdown;
-pub(crate) use text::render as text;
+pub(crate) use text::{narrow as narrow_text, render as text};
 
 /// Every format, in the order in which users see them listed.
 pub static FORMATS: &[Format] = &[

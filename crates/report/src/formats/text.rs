@@ -41,11 +41,11 @@ fn within(blocks: &[Block], ansi: bool, most: usize) -> String {
         }
         match block {
             Block::Title(title) => {
-                let title = line(title);
+                let title = heading(title, most);
                 let _ = writeln!(text, "{title}\n{}", "=".repeat(title.chars().count()));
             }
-            Block::Heading(heading) => {
-                let heading = line(heading);
+            Block::Heading(found) => {
+                let heading = heading(found, most);
                 let _ = writeln!(text, "{heading}\n{}", "-".repeat(heading.chars().count()));
             }
             Block::Note(note) => wrapped(&mut text, "NOTE: ", note, most),
@@ -67,6 +67,12 @@ fn within(blocks: &[Block], ansi: bool, most: usize) -> String {
 /// Text of others, printable and on one line.
 fn line(text: &str) -> String {
     printable(text).replace('\n', " ")
+}
+
+/// A heading on one line, cut where a terminal is narrow.
+fn heading(text: &str, most: usize) -> String {
+    let text = line(text);
+    if most == NARROW && width(&text) > most { cut(&text, most) } else { text }
 }
 
 /// Writes `text` in lines of at most `most` letters, the first after `lead` and the others indented by its length.
@@ -105,14 +111,42 @@ fn fitted(table: Table, most: usize) -> Table {
     // A table that stays too wide in any case keeps its names.
     if room >= SHORTEST_NAME {
         for row in table.rows.iter_mut().filter(|row| width(&row.name) > room) {
-            row.name = format!("{}…", row.name.chars().take(room - 1).collect::<String>());
+            row.name = cut(&row.name, room);
         }
     }
+    cut_last_words(&mut table, most);
     table
 }
 
 /// Names are never cut to less than this.
 const SHORTEST_NAME: usize = 16;
+/// Words are never cut to less than this.
+const SHORTEST_WORDS: usize = 24;
+
+/// Cuts the last of several columns if it has words and the table is too wide for it.
+fn cut_last_words(table: &mut Table, most: usize) {
+    let Some(last) =
+        table.columns.len().checked_sub(1).filter(|last| *last > 0 && table.columns[*last].words)
+    else {
+        return;
+    };
+    let names = table.rows.iter().map(|row| width(&row.name)).max().unwrap_or(0).max(width(table.corner));
+    let others: usize = (0..last).map(|place| 2 + column_width(table, place)).sum();
+    let room = most.saturating_sub(names + others + 2);
+    if room < SHORTEST_WORDS {
+        return;
+    }
+    for cell in table.rows.iter_mut().filter_map(|row| row.cells.get_mut(last)) {
+        if width(&cell.line()) > room {
+            *cell = TableCell { text: cut(&cell.line(), room), small: String::new(), ..cell.clone() };
+        }
+    }
+}
+
+/// The first letters of a text.
+fn cut(text: &str, room: usize) -> String {
+    format!("{}…", text.chars().take(room.saturating_sub(1)).collect::<String>())
+}
 
 fn write_table(out: &mut String, table: &Table, ansi: bool, most: usize) {
     let _ = writeln!(out, "{}", table.caption);

@@ -27,6 +27,12 @@ pub(crate) trait EffectWords {
 
     /// The size of a change of work, e.g. `1.92 % more work (1.89–1.95 %)`.
     fn work_difference(&self) -> String;
+
+    /// The size of a change without its interval, e.g. `24.9 % slower`.
+    fn size(&self) -> String;
+
+    /// The size of a change of work without its interval, e.g. `1.92 % more work`.
+    fn work_size(&self) -> String;
 }
 
 impl EffectWords for Effect {
@@ -57,19 +63,36 @@ impl EffectWords for Effect {
     }
 
     fn difference(&self) -> String {
-        difference(self, ["slower", "faster"])
+        difference(self, TIME)
     }
 
     fn work_difference(&self) -> String {
-        difference(self, ["less work", "more work"])
+        difference(self, WORK)
+    }
+
+    fn size(&self) -> String {
+        sized(self, TIME)
+    }
+
+    fn work_size(&self) -> String {
+        sized(self, WORK)
     }
 }
 
-/// The size of a change with the word for a ratio below 1, or that for one above.
-fn difference(effect: &Effect, [below, above]: [&str; 2]) -> String {
+/// The words for a ratio below 1 and for one above.
+const TIME: [&str; 2] = ["slower", "faster"];
+const WORK: [&str; 2] = ["less work", "more work"];
+
+/// The size of a change with the word for its direction.
+fn sized(effect: &Effect, [below, above]: [&str; 2]) -> String {
+    let word = if effect.ratio < 1.0 { below } else { above };
+    format!("{:.*} % {word}", percent_digits(effect), percent(effect.ratio).abs())
+}
+
+/// The same with its interval.
+fn difference(effect: &Effect, words: [&str; 2]) -> String {
     let digits = percent_digits(effect);
     let size = |ratio: f64| percent(ratio).abs();
-    let word = if effect.ratio < 1.0 { below } else { above };
     let interval = match effect.interval {
         Some([low, high]) => {
             let (least, most) = (size(low).min(size(high)), size(low).max(size(high)));
@@ -77,7 +100,7 @@ fn difference(effect: &Effect, [below, above]: [&str; 2]) -> String {
         }
         None => UNKNOWN.to_owned(),
     };
-    format!("{:.digits$} % {word} {interval}", size(effect.ratio))
+    format!("{} {interval}", sized(effect, words))
 }
 
 fn width(effect: &Effect) -> f64 {

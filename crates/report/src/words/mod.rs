@@ -1,5 +1,6 @@
 //! Findings in words, for sentences, cells and headings of every format.
 
+mod bisection;
 mod effect;
 mod explanation;
 mod failures;
@@ -8,11 +9,13 @@ mod gate;
 mod judged;
 mod machine;
 mod memory;
+mod repetition;
 mod sessions;
 mod setting_effect;
 mod value;
 mod work;
 
+pub(crate) use bisection::{brief_reason, candidate_state, named, short_name, size_of_change};
 pub(crate) use effect::{EffectWords, UNKNOWN, percent_text};
 pub(crate) use explanation::{
     absences, causes, change, executions, figure, hardware_absence, priced, setting_values, summary,
@@ -24,6 +27,7 @@ pub(crate) use gate::{CaseWords, gate_case};
 pub(crate) use judged::{JudgedWords, duration, margin, refusal, suite_lines, verdict};
 pub(crate) use machine::{agreement_word, qualifier_word, verdict_word, work_word};
 pub(crate) use memory::{cached, caption, different_limits};
+pub(crate) use repetition::repetition;
 pub(crate) use sessions::{TWO_MODES, all_mode_lines, mode_lines};
 pub(crate) use setting_effect::left_of_change;
 pub(crate) use value::{NOT_AVAILABLE, brief, first, grouped, number};

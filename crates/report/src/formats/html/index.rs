@@ -1,19 +1,19 @@
 //! The overview.
 
-use basecase_analysis::Results;
+use basecase_analysis::{Bisected, Results};
 use maud::{Markup, html};
 
 use super::figure::{data, figure, without_script};
 use super::shell::{self, Page, PagePlace};
 use super::sparkline::Sparklines;
-use super::{facts, group_chart, table, verdicts, work};
+use super::{bisection, facts, group_chart, table, verdicts, work};
 use crate::charts::sweep::{SweepCharts, charts};
 use crate::documents::{self, Section, notes};
 use crate::options::Options;
 use crate::tables::purge_lag;
 
-/// The page `index.html`.
-pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
+/// The page `index.html`; `bisected` is the bisection whose last probe it is.
+pub(super) fn page(results: &Results<'_>, options: &Options, bisected: Option<&Bisected<'_>>) -> Markup {
     let experiment = results.experiment;
     let sweeps = charts(results, options);
     let has_charts = !sweeps.is_empty();
@@ -30,6 +30,7 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
             }
             "."
         }
+        @if let Some(bisected) = bisected { (bisection::link(bisected)) }
         @if let Some(verdicts) = verdicts::overview(results) { (verdicts) }
         @if let Some(work) = work::overview(results) { (work) }
         @if results.has_counts_only() {

@@ -1,5 +1,7 @@
 //! The report as a directory of pages that work offline.
 
+mod axis_labels;
+mod bisection;
 mod blocks;
 mod explanation;
 mod facts;
@@ -9,6 +11,7 @@ mod folder;
 mod forest;
 mod group_chart;
 mod index;
+mod level_chart;
 mod method;
 mod metrics;
 mod round_chart;
@@ -21,12 +24,13 @@ mod work;
 
 use std::path::{Path, PathBuf};
 
-use basecase_analysis::Results;
+use basecase_analysis::{Bisected, Results};
 use basecase_model::StepFacts;
 use folder::Folder;
 pub(crate) use folder::file_name;
 
-use super::PageFormat;
+use super::{PageFormat, markdown};
+use crate::documents::bug_report;
 use crate::error::Error;
 use crate::options::Options;
 
@@ -48,6 +52,26 @@ pub(crate) fn write_pages(
     options: &Options,
     out_dir: &Path,
 ) -> Result<PathBuf, Error> {
+    write_folder(results, options, None, out_dir)
+}
+
+/// Writes the page of a bisection and the same as Markdown, beside the pages of its last probe, and returns the path of the page.
+pub(crate) fn write_bisection(
+    results: &Results<'_>,
+    options: &Options,
+    bisected: &Bisected<'_>,
+    out_dir: &Path,
+) -> Result<PathBuf, Error> {
+    write_folder(results, options, Some(bisected), out_dir)
+}
+
+/// Writes one folder and returns the path of the page to open first.
+fn write_folder(
+    results: &Results<'_>,
+    options: &Options,
+    bisected: Option<&Bisected<'_>>,
+    out_dir: &Path,
+) -> Result<PathBuf, Error> {
     let mut folder = Folder::new(out_dir);
     for (name, content) in ASSETS {
         folder.write_asset(name, content)?;
@@ -62,10 +86,15 @@ pub(crate) fn write_pages(
     if results.rounds.is_some() {
         folder.write(method::PAGE, &method::page(results).into_string())?;
     }
-    folder.write(INDEX, &index::page(results, options).into_string())?;
-    let index = folder.file(INDEX);
+    folder.write(INDEX, &index::page(results, options, bisected).into_string())?;
+    if let Some(bisected) = bisected {
+        let experiment = bisected.experiment.unwrap_or(results.experiment);
+        folder.write(bisection::PAGE, &bisection::page(results, bisected).into_string())?;
+        folder.write(bisection::MARKDOWN, &markdown(&bug_report::compose(bisected, experiment)))?;
+    }
+    let first = folder.file(if bisected.is_some() { bisection::PAGE } else { INDEX });
     folder.finish()?;
-    Ok(index)
+    Ok(first)
 }
 
 /// The page to open first.

@@ -4,7 +4,7 @@ use basecase_analysis::Results;
 use basecase_model::StepFacts;
 use maud::{DOCTYPE, Markup, html};
 
-use super::{method, metrics, page_name};
+use super::{bisection, method, metrics, page_name};
 use crate::documents::method::TITLE;
 
 /// Which page.
@@ -16,6 +16,8 @@ pub(super) enum PagePlace<'a> {
     Metrics,
     /// How the rounds were decided.
     Method,
+    /// A bisection, of which the other pages are the last probe.
+    Bisection,
     /// One step.
     Step(&'a StepFacts),
 }
@@ -49,6 +51,7 @@ pub(super) fn render(results: &Results<'_>, page: &Page<'_>) -> Markup {
             body {
                 header {
                     nav aria-label="Pages" {
+                        @if page.place == PagePlace::Bisection { (link(bisection::PAGE, "Bisection", true)) }
                         (link("index.html", "Overview", page.place == PagePlace::Overview))
                         @if results.rounds.is_some() {
                             (link(method::PAGE, TITLE, page.place == PagePlace::Method))

@@ -66,7 +66,7 @@ pub(super) fn of_step(results: &Results<'_>, step: usize) -> Option<Markup> {
 }
 
 /// A bar for each function that moved, from 0 to the left for less and to the right for more.
-fn drawing(causes: &Causes<'_>) -> Markup {
+pub(super) fn drawing(causes: &Causes<'_>) -> Markup {
     let movers: Vec<&Mover<'_>> = causes.movers.iter().take(MOST).collect();
     let largest = movers.iter().map(|mover| mover.change().abs()).fold(0.0, f64::max);
     let end = |of: fn(f64, f64) -> f64| movers.iter().map(|mover| mover.change()).fold(0.0, of);

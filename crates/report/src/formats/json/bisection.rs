@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::counts::{MoverObject, movers};
 use super::written;
-use crate::documents::bisection::{sentence, words};
-use crate::words::verdict_word;
+use crate::documents::bisection::sentence;
+use crate::words::{candidate_state, verdict_word};
 
 #[derive(Serialize)]
 struct Object<'a> {
@@ -118,15 +118,25 @@ pub(crate) fn render(bisected: &Bisected<'_>) -> String {
     let object = Object {
         step: bisected.label,
         by: if counts.is_some() { "work" } else { "throughput" },
-        is_found: bisected.bisection.end() == Some(BisectionEnd::Found) && !changes.is_empty() && changes.iter().all(is_exact),
+        is_found: bisected.bisection.end() == Some(BisectionEnd::Found)
+            && !changes.is_empty()
+            && changes.iter().all(is_exact),
         before: only.map(|change| bisected.name(change.before)),
         since: only.map(|change| bisected.name(change.since)),
         sentence: sentence(bisected),
         range: range(bisected),
         whole: bisected.bisection.whole().and_then(|_| bisected.level(last)).map(effect),
-        changes: changes.iter().enumerate().map(|(number, one)| change(bisected, counts, number, one)).collect(),
+        changes: changes
+            .iter()
+            .enumerate()
+            .map(|(number, one)| change(bisected, counts, number, one))
+            .collect(),
         candidates: bisected.shown().into_iter().map(|number| candidate(bisected, counts, number)).collect(),
-        skipped: bisected.skipped.iter().map(|(number, reason)| SkippedObject { candidate: identity(bisected, *number), reason }).collect(),
+        skipped: bisected
+            .skipped
+            .iter()
+            .map(|(number, reason)| SkippedObject { candidate: identity(bisected, *number), reason })
+            .collect(),
         builds: bisected.builds.map(|(made, failed)| BuildsObject { made, failed }),
     };
     written(&object)
@@ -143,7 +153,11 @@ fn identity<'a>(bisected: &'a Bisected<'_>, candidate: usize) -> &'a str {
 
 fn range<'a>(bisected: &Bisected<'a>) -> Option<RangeObject<'a>> {
     let commits = bisected.commits?;
-    Some(RangeObject { first: &commits.first()?.hash, last: &commits.last()?.hash, commits: commits.len() - 1 })
+    Some(RangeObject {
+        first: &commits.first()?.hash,
+        last: &commits.last()?.hash,
+        commits: commits.len() - 1,
+    })
 }
 
 fn commit<'a>(commit: &'a Commit) -> CommitObject<'a> {
@@ -151,7 +165,11 @@ fn commit<'a>(commit: &'a Commit) -> CommitObject<'a> {
     CommitObject { hash, author, author_date, subject, tags }
 }
 
-fn candidate<'a>(bisected: &'a Bisected<'_>, counts: Option<&BisectedCounts<'_>>, number: usize) -> CandidateObject<'a> {
+fn candidate<'a>(
+    bisected: &'a Bisected<'_>,
+    counts: Option<&BisectedCounts<'_>>,
+    number: usize,
+) -> CandidateObject<'a> {
     let level = bisected.level(number);
     CandidateObject {
         candidate: bisected.name(number),
@@ -160,7 +178,7 @@ fn candidate<'a>(bisected: &'a Bisected<'_>, counts: Option<&BisectedCounts<'_>>
         interval: level.and_then(|effect| effect.interval),
         rounds: bisected.probed(number).map(|probed| probed.decision.rounds),
         instructions: counts.map(|counts| counts.instructions(number)),
-        reading: words(bisected.state(number)),
+        reading: candidate_state(bisected.state(number)),
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) enum Part<'a> {
     /// A repetition of a calibration.
     Calibration { number: usize, of: usize },
     /// A probe of a bisection. Their number is not known beforehand.
-    Probe { name: &'a str, number: usize },
+    Probe { name: &'a str, number: usize, left: Option<&'a str> },
     /// Parent and child of a change that was found, by its number.
     Confirmation { name: &'a str, number: usize },
 }
@@ -61,8 +61,9 @@ impl Reporter {
             (Reporter::Text, Part::Calibration { number, of }) => {
                 print_message(&format!("calibration {number} of {of}"));
             }
-            (Reporter::Text, Part::Probe { name, number }) => {
-                print_message(&format!("probe {number}: {name}"));
+            (Reporter::Text, Part::Probe { name, number, left }) => {
+                let left = left.map(|left| format!("; {left}")).unwrap_or_default();
+                print_message(&format!("probe {number}: {name}{left}"));
             }
             (Reporter::Text, Part::Confirmation { name, number }) => {
                 print_message(&format!("confirming change {number}: {name}"));
@@ -71,7 +72,7 @@ impl Reporter {
                 let (kind, name, number, of) = match part {
                     Part::Size { name, number, of } => ("size", Some(*name), *number, Some(*of)),
                     Part::Calibration { number, of } => ("calibration", None, *number, Some(*of)),
-                    Part::Probe { name, number } => ("probe", Some(*name), *number, None),
+                    Part::Probe { name, number, .. } => ("probe", Some(*name), *number, None),
                     Part::Confirmation { name, number } => ("confirmation", Some(*name), *number, None),
                 };
                 events.write(&ProgressEvent::PartBegins { kind, name, number, of });

@@ -33,7 +33,7 @@ pub use documents::kept_apart;
 pub use error::Error;
 pub use formats::{FORMATS, Format, PageFormat, TextFormat, VerdictFormat};
 pub use options::Options;
-pub use words::headline;
+pub use words::{brief_reason, headline};
 
 /// The report as one text.
 ///

@@ -11,7 +11,7 @@ use basecase_builds::default_home;
 use basecase_lab::{
     BuildAhead, BuildTally, CommitRange, Probe, RangeOrder, RunOptions, Search, SearchOptions,
 };
-use basecase_report::Options;
+use basecase_report::{Options, brief_reason};
 
 use self::confirmation::Confirming;
 use super::count::request_of_counts;
@@ -77,7 +77,7 @@ fn search(arguments: &Bisect, samples: Option<usize>, reporter: &Reporter) -> Re
     }
     let confirming = Confirming { arguments, range: range.as_ref(), search: &search, reporter };
     let confirmed = match &range {
-        Some(_) if !arguments.commits.no_confirmation => confirming.measure()?,
+        Some(_) if !arguments.commits.no_confirmation && samples.is_none() => confirming.measure()?,
         _ => Vec::new(),
     };
     let confirmations = confirmed.iter().map(|one| (one.change, one.told(search.step(), places))).collect();
@@ -128,11 +128,13 @@ impl Probes {
         while let Some(probe) = search.probe() {
             // Counts end by themselves; what was given is for the rounds of the confirmation.
             let budget = places.budget.filter(|_| !search.is_by_work());
-            let left = budget.map(|budget| budget.saturating_sub(began.elapsed()));
-            if !self.done.is_empty() && left == Some(Duration::ZERO) {
+            let time_left = budget.map(|budget| budget.saturating_sub(began.elapsed()));
+            if !self.done.is_empty() && time_left == Some(Duration::ZERO) {
                 break;
             }
-            reporter.part(&Part::Probe { name: &probe.request.name, number: self.done.len() + 1 });
+            let number = self.done.len() + self.twins.len() + 1;
+            let left = self.left(search, began.elapsed());
+            reporter.part(&Part::Probe { name: &probe.request.name, number, left: left.as_deref() });
             let compiled = {
                 let _catching = basecase_stop::catch_signals().context("cannot watch for signals")?;
                 let mut observer = reporter.observer();
@@ -143,6 +145,11 @@ impl Probes {
                 return Ok(Some(Outcome::CouldNotRun));
             }
             if !compiled? {
+                let skipped = search.skipped().iter().filter(|(number, _)| probe.numbers.contains(number));
+                for (number, reason) in skipped {
+                    let name = search.candidates().swap_remove(*number);
+                    reporter.note(&format!("{name} is skipped: {}", brief_reason(reason)));
+                }
                 continue;
             }
             if let Some(ahead) = &ahead {
@@ -151,7 +158,7 @@ impl Probes {
             if let Some(twin) = self.twin(search, &probe) {
                 self.twins.insert(probe.candidate, twin);
             } else {
-                let measured = self.measured(search, &probe, left, places, reporter)?;
+                let measured = self.measured(search, &probe, time_left, places, reporter)?;
                 if measured.is_interrupted() {
                     return Ok(Some(measured.summarize(places, reporter)));
                 }
@@ -164,6 +171,15 @@ impl Probes {
             ahead.finish();
         }
         Ok(None)
+    }
+
+    /// What is left of a search among commits or versions, in words.
+    fn left(&self, search: &Search, passed: Duration) -> Option<String> {
+        let (candidates, probes) = search.left();
+        let seconds = passed.as_secs_f64() / self.done.len() as f64 * probes as f64;
+        let time = if self.done.is_empty() { String::new() } else { format!(", about {}", minutes(seconds)) };
+        (candidates > 0)
+            .then(|| format!("{candidates} left between them, about {probes} to be measured{time}"))
     }
 
     fn measured(
@@ -218,6 +234,11 @@ impl Probes {
     }
 }
 
+/// E.g. `40 s` or `6 min`.
+fn minutes(seconds: f64) -> String {
+    if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) }
+}
+
 /// What a build does, as an event.
 fn prepares(words: &str) -> basecase_lab::Event<'_> {
     basecase_lab::Event::Phase { candidate: None, phase: basecase_lab::Phase::Prepare(words) }
@@ -258,7 +279,8 @@ fn conclude(
         return printed.map(|()| Outcome::Done);
     };
     let options = Options { counted: last.counted.clone(), ..report_options(places) };
-    let written = basecase_report::write_bisection(&bisected, (&last.experiment, &last.trials), &options, &places.out);
+    let written =
+        basecase_report::write_bisection(&bisected, (&last.experiment, &last.trials), &options, &places.out);
     let written = written.map(|page| reporter.page_written(&absolute(&page)));
     let outcome = last.summarize(places, reporter);
     printed.and(written.map_err(Into::into))?;

@@ -220,6 +220,14 @@ impl Search {
         exact.map(|(number, change)| (number, change.before, change.since)).collect()
     }
 
+    /// How many candidates lie within what is still searched, and about how many of them will be measured.
+    pub fn left(&self) -> (usize, usize) {
+        let widths = self.bisection.open().into_iter().map(|(before, since)| since - before);
+        widths.fold((0, 0), |(candidates, probes), width| {
+            (candidates + width - 1, probes + width.next_power_of_two().ilog2() as usize)
+        })
+    }
+
     /// How many builds were needed so far.
     pub fn builds(&self) -> BuildTally {
         let made = self.compiled.values().filter(|compiled| compiled.is_new).count();

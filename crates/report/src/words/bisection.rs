@@ -52,7 +52,7 @@ pub(crate) fn candidate_state(state: CandidateState<'_>) -> String {
 }
 
 /// The line of a reason that tells most: the first error of a compiler, or else the first line.
-pub(crate) fn brief_reason(reason: &str) -> String {
+pub fn brief_reason(reason: &str) -> String {
     let telling = reason.lines().find(|line| line.contains(ERROR)).or_else(|| reason.lines().next());
     let line = telling.unwrap_or_default().trim().trim_end_matches(':');
     let is_long = line.chars().count() > BRIEF;

@@ -36,7 +36,9 @@ pub fn headline(gate: &Gate<'_>) -> String {
 fn noise(gate: &Gate<'_>) -> Option<String> {
     match gate.noise()? {
         (_, 0) => None,
-        (steps, changed) => Some(format!("the base case differs from itself on {changed} of {steps} steps: this machine is too noisy now")),
+        (steps, changed) => Some(format!(
+            "the base case differs from itself on {changed} of {steps} steps: this machine is too noisy now"
+        )),
     }
 }
 

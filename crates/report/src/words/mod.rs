@@ -15,7 +15,8 @@ mod setting_effect;
 mod value;
 mod work;
 
-pub(crate) use bisection::{brief_reason, candidate_state, named, short_name, size_of_change};
+pub use bisection::brief_reason;
+pub(crate) use bisection::{candidate_state, named, short_name, size_of_change};
 pub(crate) use effect::{EffectWords, UNKNOWN, percent_text};
 pub(crate) use explanation::{
     absences, causes, change, executions, figure, hardware_absence, priced, setting_values, summary,

@@ -152,7 +152,7 @@ fn a_change_of_work_is_found_among_versions_of_sqlite() {
     assert_eq!((&found["before"], &found["since"], &found["by"]), (&old.into(), &new.into(), &"work".into()));
     let sentence = found["sentence"].as_str().unwrap();
     assert!(sentence.contains(" work (") && !sentence.contains("slower"), "{sentence}");
-    assert!(found["change"]["movers"].as_array().is_some_and(|movers| !movers.is_empty()), "{found}");
+    assert!(found["changes"][0]["movers"].as_array().is_some_and(|movers| !movers.is_empty()), "{found}");
 
     // The last probe has all three.
     let history = sandbox.output(&["history", "s.sqlite", "--json"]);
@@ -160,5 +160,5 @@ fn a_change_of_work_is_found_among_versions_of_sqlite() {
     let history: Value = serde_json::from_slice(&history.stdout).unwrap();
     let changes = history["work"][0]["changes"].as_array().unwrap();
     assert_eq!((changes.len(), &changes[0]["since"]), (1, &history["versions"][2]), "{history}");
-    assert_eq!(changes[0]["ratio"], found["change"]["ratio"], "the same windows");
+    assert_eq!(changes[0]["ratio"], found["changes"][0]["ratio"], "the same windows");
 }

@@ -127,7 +127,7 @@ fn the_change_is_found_without_measuring_all_candidates(sandbox: &Sandbox) {
     let of = |key: &str| -> Vec<Value> {
         found["candidates"].as_array().unwrap().iter().map(|candidate| candidate[key].clone()).collect()
     };
-    assert_eq!(of("reading"), ["the first", "like the last", "not measured", "like the last"]);
+    assert_eq!(of("reading"), ["the first", "a change begins", "not measured", "measured"]);
     assert!(of("interval")[1][1].as_f64().unwrap() < 0.9, "{found:#}");
 
     // What was measured is not measured again. The last candidate now has the rounds of all probes.

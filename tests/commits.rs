@@ -123,3 +123,29 @@ fn the_commit_that_made_a_query_slower_is_named_and_one_that_does_not_compile_is
     assert_eq!(change["movers"][0]["function"], "sqlite3_step", "{found}");
     assert!(change["ratio"].as_f64().unwrap() > 1.0);
 }
+
+#[test]
+fn what_is_no_range_or_no_commit_is_refused_before_anything_is_compiled() {
+    let sandbox = Sandbox::new();
+    let repository = Repository::new(&sandbox);
+    repository.commit("Import", 0, "");
+    repository.commit("Remark", 0, "");
+    let refused = |arguments: &[&str]| {
+        refusal(&sandbox, &sandbox.output(&[arguments, &["--workload", "microbenchmarks"], &PLACES].concat()))
+    };
+    let words = refused(&["compare", "git:r", "main~1..main"]);
+    assert!(words.contains("main~1..main is a range of commits, and candidates are one build each"), "{words}");
+    let words = refused(&["compare", "sqlite", "--build-flags", "-O1"]);
+    assert!(words.contains("are for candidates that are commits, and there is none"), "{words}");
+    let search = |range: &str| refused(&["bisect", "git:r", range, "--list", "point-query", "--counts"]);
+    let words = search("main..main~1");
+    assert!(words.contains("main comes after main~1") && words.contains("main~1..main"), "{words}");
+    let words = search("mian~1..main");
+    assert!(words.contains("has no tag, branch or commit \"mian~1\""), "{words}");
+    let words = refused(&["bisect", "git:r", "main~1..main", "--fix", "main~1..main=none.patch"]);
+    assert!(words.contains("there is no patch none.patch"), "{words}");
+    let words = refused(&["compare", "git:none@main", "sqlite"]);
+    assert!(words.contains("none is in no git repository"), "{words}");
+    let words = refused(&["history", "git:r", "main~1..main", "--builds", "0"]);
+    assert!(words.contains("0 is not in 1..=10000"), "{words}");
+}

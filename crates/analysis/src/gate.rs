@@ -142,10 +142,13 @@ impl<'a> Gate<'a> {
         counted.filter(|case| case.conclusion() == conclusion).count()
     }
 
-    /// Whether a case compares the base case with itself, which tells how far verdicts can be trusted here.
+    /// Whether a case compares the base case with itself, which tells how far verdicts can be trusted here: the last candidate, behind others,
+    /// is the base case again.
     pub fn is_base_again(&self, case: &GateCase<'_>) -> bool {
-        let name = |candidate: usize| self.experiment.candidates.get(candidate).map(|facts| &facts.name);
-        name(case.candidate).zip(name(0)).is_some_and(|(name, base)| name.is_again(base))
+        let candidates = &self.experiment.candidates;
+        let name = |candidate: usize| candidates.get(candidate).map(|facts| &facts.name);
+        let is_last = case.candidate > 1 && case.candidate + 1 == candidates.len();
+        is_last && name(case.candidate).zip(name(0)).is_some_and(|(name, base)| name.is_again(base))
     }
 
     /// On how many steps the base case was compared with itself, and on how many of these a change was called; `None` if it never was.

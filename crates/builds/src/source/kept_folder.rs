@@ -100,7 +100,7 @@ fn synchronise(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Moves `from` to `to` if that differs.
 fn replace(from: &Path, to: &Path) -> io::Result<()> {
-    let [new, old] = [from, to].map(|path| path.symlink_metadata());
+    let [new, old] = [from, to].map(Path::symlink_metadata);
     let new = new?;
     if let Ok(old) = &old {
         let is_same = if new.is_symlink() {

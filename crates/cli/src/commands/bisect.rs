@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use basecase_analysis::{Bisected, BisectedCounts, Confirmation, Found, Probed};
+use basecase_analysis::{Bisected, BisectedCounts, CellCount, Confirmation, Found, Probed};
 use basecase_builds::default_home;
 use basecase_lab::{
     BuildAhead, BuildTally, CommitRange, Probe, RangeOrder, RunOptions, Search, SearchOptions,
@@ -210,7 +210,7 @@ impl Probes {
         if search.is_by_work() {
             let counts = self.counted(search, places);
             let is_end = search.bisection().whole().is_none();
-            let failure = counts.cell(candidate).and_then(|cell| cell.failure());
+            let failure = counts.cell(candidate).and_then(CellCount::failure);
             if let Some(failure) = failure.filter(|_| !is_end) {
                 search.skip(candidate, format!("it could not be counted: {failure}"));
                 return Ok(());

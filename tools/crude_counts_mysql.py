@@ -124,7 +124,7 @@ def count_session(server, work, name, executions):
     sql, _, expected = STATEMENTS[name]
     draw = random.Random("values of " + name)
     server.count()
-    session = Session(work, "bench")
+    session = Session(work, "ib")
     session.prepare(sql)
     for _ in range(executions):
         assert session.execute(values_of(name, draw)) == expected, name
@@ -137,7 +137,7 @@ def load(home, work, arguments):
     server = Server(home, work, arguments.set)
     session = Session(work)
     create = "CREATE TABLE sbtest1 (id %s, k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id))"
-    for sql in ("CREATE DATABASE bench", "USE bench", create % arguments.id + " ENGINE=InnoDB"):
+    for sql in ("CREATE DATABASE ib", "USE ib", create % arguments.id + " ENGINE=InnoDB"):
         session.simple(sql)
     draw = random.Random("rows")
     for _ in range(ROWS // 1000):
@@ -155,7 +155,7 @@ def start(home, work, arguments):
     shutil.rmtree(work / "data")
     subprocess.run(["cp", "-a", work / "image", work / "data"], check=True)
     server = Server(home, work, arguments.set, pathlib.Path(tempfile.mkdtemp(prefix="counts.", dir=work)))
-    session = Session(work, "bench")
+    session = Session(work, "ib")
     for index in ["PRIMARY", "k_1"] + ["id"] * (arguments.id == "SERIAL"):
         session.simple("SELECT COUNT(*) FROM sbtest1 FORCE INDEX (`%s`)" % index)
     session.close()

@@ -158,6 +158,8 @@ def start(home, work, arguments):
     session = Session(work, "ib")
     for index in ["PRIMARY", "k_1"] + ["id"] * (arguments.id == "SERIAL"):
         session.simple("SELECT COUNT(*) FROM sbtest1 FORCE INDEX (`%s`)" % index)
+    for table in "tables statistics columns schemata routines events triggers views partitions files".split() * arguments.open_tables:
+        session.simple("SELECT COUNT(*) FROM information_schema." + table)
     session.close()
     return server
 
@@ -201,6 +203,7 @@ def main():
     parser.add_argument("--starts", type=int, default=2)
     parser.add_argument("--set", action="append", default=[], help="a setting of the server besides those of z12a, or in their place")
     parser.add_argument("--id", default="SERIAL", help="type of the id; in MySQL SERIAL is BIGINT UNSIGNED with a unique index of its own")
+    parser.add_argument("--open-tables", action="store_true", help="open tables of the dictionary first, so that the table cache is not small")
     arguments = parser.parse_args()
     results = []
     for home in arguments.homes:

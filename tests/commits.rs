@@ -134,7 +134,10 @@ fn what_is_no_range_or_no_commit_is_refused_before_anything_is_compiled() {
         refusal(&sandbox, &sandbox.output(&[arguments, &["--workload", "microbenchmarks"], &PLACES].concat()))
     };
     let words = refused(&["compare", "git:r", "main~1..main"]);
-    assert!(words.contains("main~1..main is a range of commits, and candidates are one build each"), "{words}");
+    assert!(
+        words.contains("main~1..main is a range of commits, and candidates are one build each"),
+        "{words}"
+    );
     let words = refused(&["compare", "sqlite", "--build-flags", "-O1"]);
     assert!(words.contains("are for candidates that are commits, and there is none"), "{words}");
     let search = |range: &str| refused(&["bisect", "git:r", range, "--list", "point-query", "--counts"]);

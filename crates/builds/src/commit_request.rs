@@ -306,3 +306,38 @@ impl fmt::Display for CommitRequest {
         formatter.write_str(&self.text)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_commits_have_parts() {
+        let parts = |text: &str| {
+            let Parts { path, reference, patches } = Parts::of(text).unwrap();
+            (path.to_owned(), reference.map(str::to_owned), patches)
+        };
+        let part = |path: &str, reference: Option<&str>, patches: &[&str]| {
+            let patches = patches.iter().map(PathBuf::from).collect::<Vec<_>>();
+            (path.to_owned(), reference.map(str::to_owned), patches)
+        };
+        assert_eq!(parts("/pg"), part("/pg", None, &[]));
+        assert_eq!(parts("/pg@REL_18_0"), part("/pg", Some("REL_18_0"), &[]));
+        assert_eq!(
+            parts("/pg@@{u}"),
+            part("/pg", Some("@{u}"), &[]),
+            "git's own name of the upstream branch"
+        );
+        assert_eq!(
+            parts("/pg@master~3+a.patch+/tmp/b.diff"),
+            part("/pg", Some("master~3"), &["a.patch", "/tmp/b.diff"])
+        );
+        assert_eq!(parts("/pg+fix.patch"), part("/pg", None, &["fix.patch"]));
+        assert_eq!(
+            parts("/pg@v1.2+dfsg"),
+            part("/pg", Some("v1.2+dfsg"), &[]),
+            "a tag of Debian is no patch"
+        );
+        assert!(Parts::of("").is_none() && Parts::of("@main").is_none());
+    }
+}

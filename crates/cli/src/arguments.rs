@@ -193,7 +193,7 @@ pub(crate) struct CommitHistory {
 }
 
 /// How commits are searched, after `git:PATH A..B`.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct CommitArguments {
     /// Search only commits that touch these files and folders, as git names them (pathspecs) [default: what the server is made of]
     #[arg(long, help_heading = heading::COMMITS, value_name = "PATH", value_delimiter = ' ')]

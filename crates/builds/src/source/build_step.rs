@@ -11,8 +11,8 @@ use rustix::process::Signal;
 
 use super::error::{CompileError, StepError};
 use super::hint;
-use crate::source_tree::{SourceKind, amalgamation};
 use super::toolchain::{Compiler, Toolchain};
+use crate::source_tree::{SourceKind, amalgamation};
 
 /// How many lines of the log an error shows.
 const TAIL_LINES: usize = 20;

@@ -18,13 +18,13 @@ use super::kept_folder::KeptFolder;
 use super::label;
 use super::origin::{Identity, Origin};
 use super::patch::Patch;
-use crate::source_tree::{SourceKind, SourceTree, amalgamation, missing_submodule, recognise, trace_of_use};
 use super::table::{Configuration, DebianSource, Table};
 use super::toolchain::{Compiler, Language, Toolchain};
 use crate::archive::open_to_all;
 use crate::checksum::hex;
 use crate::programs;
 use crate::recipe::BuildRequest;
+use crate::source_tree::{SourceKind, SourceTree, amalgamation, missing_submodule, recognise, trace_of_use};
 
 /// Increased when basecase changes how it compiles in a way that no argument shows.
 const REVISION: u32 = 1;

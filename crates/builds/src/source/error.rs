@@ -258,3 +258,27 @@ fn debian(versions: &[String]) -> String {
     }
     format!("; without it, {} come from Debian", versions.join(", "))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_not_the_fault_of_a_commit() {
+        let failed = |status: &str, tail: &str| {
+            let step = StepError {
+                step: "compiling",
+                name: "sqlite 3.50.0".into(),
+                status: status.into(),
+                tail: tail.into(),
+                log: "/log".into(),
+                hint: String::new(),
+            };
+            CompileError::from(Box::new(step)).is_of_source()
+        };
+        assert!(failed("exit status: 1", "  sqlite3.c:7:1: error: expected ';'"));
+        assert!(!failed("exit status: 1", "  /tmp/cc1.s: fatal error: No space left on device"));
+        assert!(!failed("exit status: 1", "  gcc: fatal error: Killed signal terminated program cc1"));
+        assert!(!failed("signal: 15 (SIGTERM)", ""), "it was stopped");
+    }
+}

@@ -3,8 +3,8 @@
 use sha2::{Digest, Sha256};
 
 use super::error::CompileError;
-use crate::source_tree::SourceKind;
 use crate::checksum::hex;
+use crate::source_tree::SourceKind;
 
 /// Labels end up in the paths of servers' sockets, whose length is limited.
 const LONGEST: usize = 40;

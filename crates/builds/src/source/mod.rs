@@ -60,7 +60,8 @@ impl SourceOrder {
     /// If the repository does not say, or lacks files of the commit.
     pub(crate) fn of_commit(commit: &CommitRequest) -> Result<SourceOrder, CommitError> {
         let folder = commit.repository.display();
-        let source = if commit.is_working_tree { folder.to_string() } else { format!("{folder}@{}", commit.commit) };
+        let source =
+            if commit.is_working_tree { folder.to_string() } else { format!("{folder}@{}", commit.commit) };
         Ok(SourceOrder {
             request: BuildRequest::Version { dbms: commit.dbms, version: commit.version()?, provider: None },
             source: Some(source),

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use basecase_analysis::{Bisected, BisectedCounts, CellCount, Confirmation, Found, Probed};
 use basecase_builds::default_home;
 use basecase_lab::{
-    BuildAhead, BuildTally, CommitRange, Probe, RangeOrder, RunOptions, Search, SearchOptions,
+    BuildAhead, BuildTally, CandidateSpec, CommitRange, Probe, RangeOrder, RunOptions, Search, SearchOptions,
 };
 use basecase_report::{Options, brief_reason};
 
@@ -18,7 +18,7 @@ use super::count::request_of_counts;
 use super::experiment::request;
 use super::perform::{Measured, absolute, measure, report_options};
 use crate::Outcome;
-use crate::arguments::{Bisect, CommitHistory, Compare, PlaceArguments};
+use crate::arguments::{Bisect, CommitArguments, CommitHistory, Compare, PlaceArguments};
 use crate::output;
 use crate::reporter::{Part, Reporter};
 use crate::value::CandidateArgument;
@@ -76,10 +76,20 @@ fn search(arguments: &Bisect, samples: Option<usize>, reporter: &Reporter) -> Re
         return Ok(ended);
     }
     let confirming = Confirming { arguments, range: range.as_ref(), search: &search, reporter };
-    let confirmed = match &range {
-        Some(_) if !arguments.commits.no_confirmation && samples.is_none() => confirming.measure()?,
-        _ => Vec::new(),
-    };
+    let mut confirmed = Vec::new();
+    if range.is_some() && !arguments.commits.no_confirmation && samples.is_none() {
+        match confirming.measure()? {
+            Some(all) => confirmed = all,
+            None => return Ok(Outcome::CouldNotRun),
+        }
+    }
+    let is_incremental = range.as_ref().is_some_and(CommitRange::is_incremental);
+    if is_incremental && confirmed.iter().any(|one| !one.repeats(search.step(), places)) {
+        reporter.note("compiled anew, a parent and its commit do not differ: what was compiled before is not trusted, and the search begins again with clean builds");
+        let commits = CommitArguments { clean: true, ..arguments.commits.clone() };
+        let anew = Bisect { commits, step: arguments.step.clone(), compare: arguments.compare.clone() };
+        return self::search(&anew, samples, reporter);
+    }
     let confirmations = confirmed.iter().map(|one| (one.change, one.told(search.step(), places))).collect();
     conclude(&search, range.as_ref(), &probes, confirmations, places, reporter)
 }
@@ -153,7 +163,12 @@ impl Probes {
                 continue;
             }
             if let Some(ahead) = &ahead {
-                ahead.order(&search.ahead());
+                let mut next = search.ahead();
+                if next.iter().any(CandidateSpec::is_incremental) {
+                    // They are compiled in one folder, one after the other.
+                    next.truncate(1);
+                }
+                ahead.order(&next);
             }
             if let Some(twin) = self.twin(search, &probe) {
                 self.twins.insert(probe.candidate, twin);
@@ -217,7 +232,14 @@ impl Probes {
             }
             return search.learn_counts(&counts.course(), counts.margin());
         }
-        let Some(Done { measured, .. }) = self.done.last() else { return Ok(()) };
+        let Some(Done { measured, before, .. }) = self.done.last() else { return Ok(()) };
+        let Measured { experiment, trials, .. } = measured;
+        let is_end = search.bisection().whole().is_none();
+        let failed = measured.outcome() != Outcome::Done;
+        if failed && !is_end && Probed::new(candidate, *before, search.step(), experiment, trials).is_none() {
+            search.skip(candidate, "its trials failed, so that it could not be measured".to_owned());
+            return Ok(());
+        }
         search.learn_rounds(&measured.experiment, &measured.trials)
     }
 

@@ -84,6 +84,13 @@ impl CommitRange {
     }
 }
 
+impl CommitRange {
+    /// Whether only what differs from the commit before is compiled.
+    pub fn is_incremental(&self) -> bool {
+        self.candidates.iter().any(CandidateSpec::is_incremental)
+    }
+}
+
 /// Refuses a patch that is not there, before anything is compiled.
 fn check_patch(file: &Path) -> Result<()> {
     if file.is_file() {

@@ -226,6 +226,24 @@ fn ranges_and_commits_that_cannot_be_searched_are_refused() {
 }
 
 #[test]
+fn a_pull_request_is_compared_with_where_it_began_and_the_base_with_itself() {
+    let mut bench = Bench::new();
+    let common = bench.commit(1000.0, "");
+    bench.git(&["checkout", "-q", "-b", "feature"]);
+    bench.commit(1030.0, "");
+    bench.git(&["checkout", "-q", "main"]);
+    bench.commit(1000.0, "/* main goes on */");
+    let mut asked = request(vec![bench.candidate("@main"), bench.candidate("@feature")]);
+    let note = asked.take_merge_base().unwrap().unwrap();
+    assert!(note.contains("has commits that") && note.contains(&common[..8]), "{note}");
+    let commits: Vec<&str> =
+        asked.candidates.iter().map(|spec| spec.commit().unwrap().commit.as_str()).collect();
+    assert_eq!((commits[0], commits[2], commits.len()), (common.as_str(), common.as_str(), 3));
+    let mut others = request(vec!["sqlite".parse().unwrap(), bench.candidate("@main")]);
+    assert_eq!((others.take_merge_base().unwrap(), others.candidates.len()), (None, 2));
+}
+
+#[test]
 fn a_clone_without_history_or_files_is_refused_with_the_command_that_gets_them() {
     let (bench, hashes) = planted();
     bench.git(&["config", "uploadpack.allowFilter", "true"]);

@@ -117,6 +117,11 @@ impl CandidateSpec {
         self.commit().is_some()
     }
 
+    /// Whether it is compiled in a folder that is kept.
+    pub fn is_incremental(&self) -> bool {
+        self.commit().is_some_and(|commit| commit.is_incremental && commit.dbms != Dbms::Sqlite)
+    }
+
     /// The same, made of another commit.
     pub fn of_commit(&self, commit: CommitRequest) -> Self {
         CandidateSpec { origin: Origin::Build(BuildRequest::Commit(Box::new(commit))), ..self.clone() }

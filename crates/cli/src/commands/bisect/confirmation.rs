@@ -47,16 +47,18 @@ enum Taken {
 }
 
 impl Confirming<'_> {
-    /// Measures parent and child of each change whose commit is known.
-    pub(super) fn measure(&self) -> Result<Vec<Confirmed>> {
+    /// Measures parent and child of each change whose commit is known; `None` if the user stopped it.
+    pub(super) fn measure(&self) -> Result<Option<Vec<Confirmed>>> {
         let mut confirmed = Vec::new();
         for (number, before, since) in self.search.exact_changes() {
-            if basecase_stop::is_asked() {
-                break;
+            let Some(one) = self.confirm(number, before, since)? else { continue };
+            if one.is_interrupted() {
+                self.reporter.interrupted();
+                return Ok(None);
             }
-            confirmed.extend(self.confirm(number, before, since)?);
+            confirmed.push(one);
         }
-        Ok(confirmed)
+        Ok(Some(confirmed))
     }
 
     fn confirm(&self, change: usize, before: usize, since: usize) -> Result<Option<Confirmed>> {
@@ -70,10 +72,18 @@ impl Confirming<'_> {
         let clean = anew(&pair);
         self.reporter.part(&Part::Confirmation { name: &clean.name, number: change + 1 });
         let by_work = self.search.is_by_work();
-        let counts = by_work.then(|| self.counted(&clean)).transpose()?;
-        let times = self.timed(&clean)?;
-        let reversal = if by_work { self.taken_back(&touches, since)? } else { Taken::NotTried };
-        Ok(Some(Confirmed { change, touches, counts, times: Some(times), reversal }))
+        let mut confirmed =
+            Confirmed { change, touches, counts: None, times: None, reversal: Taken::NotTried };
+        if by_work {
+            confirmed.counts = Some(self.counted(&clean)?);
+            if !confirmed.is_interrupted() {
+                confirmed.reversal = self.taken_back(&confirmed.touches, since)?;
+            }
+        }
+        if !confirmed.is_interrupted() {
+            confirmed.times = Some(self.timed(&clean)?);
+        }
+        Ok(Some(confirmed))
     }
 
     fn counted(&self, request: &Request) -> Result<Measured> {
@@ -141,6 +151,23 @@ fn anew(request: &Request) -> Request {
 }
 
 impl Confirmed {
+    fn is_interrupted(&self) -> bool {
+        let reverted = match &self.reversal {
+            Taken::Counted(measured) => Some(&**measured),
+            _ => None,
+        };
+        [self.counts.as_ref(), self.times.as_ref(), reverted]
+            .into_iter()
+            .flatten()
+            .any(Measured::is_interrupted)
+    }
+
+    /// Whether parent and child differ in their work again; without counts, nothing contradicts.
+    pub(super) fn repeats(&self, step: &str, places: &PlaceArguments) -> bool {
+        let decision = |measured| counted(measured, step, places).decision(0, 1);
+        self.counts.as_ref().and_then(decision).is_none_or(|decision| decision.verdict.is_change())
+    }
+
     /// The same as findings.
     pub(super) fn told(&self, step: &str, places: &PlaceArguments) -> Confirmation<'_> {
         let work = self.counts.as_ref().map(|measured| counted(measured, step, places));

@@ -1,10 +1,10 @@
 //! The verdicts of an experiment in rounds as Markdown, e.g. for a pull request.
 
-use basecase_analysis::{Conclusion, Gate, GateCase};
+use basecase_analysis::{Conclusion, Gate, GateCase, Mover};
 use basecase_stats::{Verdict, WorkVerdict};
 
 use crate::formats::markdown::escaped;
-use crate::words::{CaseWords, gate_case, headline};
+use crate::words::{CaseWords, first, function_name, gate_case, headline, instructions_changed};
 
 /// Failures, changes and undecided steps first, the rest folded away.
 pub(crate) fn render(gate: &Gate<'_>) -> String {
@@ -24,6 +24,10 @@ pub(crate) fn render(gate: &Gate<'_>) -> String {
     if !telling.is_empty() {
         text.push_str(&format!("\n{}", table(&telling)));
     }
+    let functions: String = gate.cases.iter().filter_map(|case| functions(gate, case)).collect();
+    if !functions.is_empty() {
+        text.push_str(&format!("\nFunctions whose instructions per operation changed most:\n\n{functions}"));
+    }
     if !unchanged.is_empty() {
         let count = unchanged.len();
         let steps = if count == 1 { "step" } else { "steps" };
@@ -33,6 +37,26 @@ pub(crate) fn render(gate: &Gate<'_>) -> String {
         ));
     }
     text
+}
+
+/// How many functions are named for a case.
+const FUNCTIONS: usize = 3;
+
+/// A line with the functions that account for a change of work; `None` where there is none, or they are not known.
+fn functions(gate: &Gate<'_>, case: &GateCase<'_>) -> Option<String> {
+    case.work.filter(|work| work.verdict().is_change() && !gate.is_base_again(case))?;
+    let causes = gate.counts?.causes(case.step, case.candidate)?;
+    let name = |mover: &Mover<'_>| {
+        format!(
+            "`{}` {}",
+            function_name(&mover.function).replace('`', "'"),
+            instructions_changed(mover.change())
+        )
+    };
+    let names: Vec<String> = causes.movers.iter().map(name).collect();
+    let CaseWords { step, candidate, .. } = gate_case(gate, case);
+    let [step, candidate] = [step, candidate].map(escaped);
+    (!names.is_empty()).then(|| format!("* {step}, {candidate}: {}\n", first(&names, FUNCTIONS)))
 }
 
 fn row(gate: &Gate<'_>, case: &GateCase<'_>) -> String {
@@ -58,7 +82,7 @@ fn sign(conclusion: Conclusion) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use basecase_analysis::{Results, Rounds, fixture};
+    use basecase_analysis::{Counts, Results, Rounds, fixture};
     use basecase_model::{Trial, TrialStatus};
 
     use super::*;
@@ -69,6 +93,20 @@ mod tests {
         let log_tail = "PANIC: \u{1b}[31mno <memory>\u{0}\n".into();
         trial.status = TrialStatus::Failed { reason, log_tail };
         trial.slices.clear();
+    }
+
+    #[test]
+    fn the_functions_behind_more_work_are_named() {
+        let (experiment, counted) = fixture::counted();
+        let counts = Counts::of(&experiment, &counted);
+        let results = Results::of(&experiment, &[], None).counting(counts.as_ref());
+        let summary = render(&Gate::of(&results));
+        let (_, functions) =
+            summary.split_once("Functions whose instructions per operation changed most:").unwrap();
+        assert!(
+            functions.contains("* range-covered-pk") && functions.contains(": `pg_checksum_page` +"),
+            "{summary}"
+        );
     }
 
     #[test]

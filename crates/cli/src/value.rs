@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use basecase_lab::{AskedSetting, CandidateError, CandidateSpec, may_hold_password};
 use basecase_model::{Dbms, Engine, ProfileKind};
+use basecase_repository::Range;
 use clap::Arg;
 use clap::builder::TypedValueParser;
 
@@ -37,9 +38,7 @@ impl FromStr for CandidateArgument {
 
 /// Whether a word is `A..B`, and no candidate or path.
 fn is_range(text: &str) -> bool {
-    let has_range =
-        text.split_once("..").is_some_and(|(first, last)| !first.is_empty() && !last.starts_with('.'));
-    has_range && !text.contains(':') && !text.contains("../")
+    Range::is_one(text) && !text.contains(':') && !text.contains("../")
 }
 
 /// Reads `A..B=FILE.patch`.

@@ -294,40 +294,19 @@ impl Search {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use basecase_server::Settle;
     use basecase_stats::{BisectionEnd, WorkKind, WorkWindow};
 
     use super::*;
-    use crate::request::{CountsEngine, Missing, PinRequest, Verify};
-    use crate::workload::WorkloadFile;
+    use crate::campaign::tests::request;
+    use crate::request::CountsEngine;
 
     /// The smallest change that matters.
     const MARGIN: f64 = 0.005;
 
     /// A search of so many configs of SQLite, by work or by times.
     fn search(candidates: usize, protocol: Protocol) -> Search {
-        let definition = WorkloadFile::definition_of("microbenchmarks").unwrap();
-        let options = [("rows".to_owned(), "1000".to_owned())];
-        let workload = WorkloadFile::new(definition, &options, &["point-query".to_owned()]).unwrap();
         let candidates = (0..candidates).map(|number| format!("sqlite@c{number}").parse().unwrap()).collect();
-        let request = Request {
-            name: "search".into(),
-            candidates,
-            workload: Arc::new(workload),
-            settle: Settle::Condition,
-            settle_limit: None,
-            verify: Verify::Auto,
-            step_limit_seconds: None,
-            pin: PinRequest::default(),
-            extra_settings: Vec::new(),
-            memory: None,
-            meant_io_bound: false,
-            protocol,
-            replicates: Vec::new(),
-            missing: Missing::Refuse,
-        };
+        let request = Request { protocol, ..request(candidates) };
         Search::new(request, None, SearchOptions::default()).unwrap()
     }
 

@@ -66,7 +66,7 @@ pub(crate) enum Command {
     /// Compare in rounds, and exit with code 3 if a regression is found; for CI pipelines
     #[command(after_help = examples::GATE)]
     Gate(Box<Gate>),
-    /// Find the first candidate, in the order given, at which a step's speed or work changed, without measuring them all
+    /// Find the candidates, in the order given, or the commits of a range, at which a step's speed or work changed, without measuring them all
     #[command(after_help = examples::BISECT)]
     Bisect(Box<Bisect>),
     /// Find out which changes this machine can detect, by planting slowdowns of known size in a server
@@ -78,7 +78,7 @@ pub(crate) enum Command {
     /// Show where the time went: what changed along with a step's speed, likeliest cause first
     #[command(after_help = examples::EXPLAIN)]
     Explain(Explain),
-    /// Show at which versions a step's speed or work changed: change points over candidates in order
+    /// Show at which versions of a store, or at which commits with git:PATH A..B, a step's speed or work changed
     #[command(after_help = examples::HISTORY)]
     History(History),
     /// Show at which commits of a range a step's speed or work changed

@@ -155,8 +155,10 @@ impl Origin {
             Origin::Commit { repository, .. } => {
                 let git = toolchain.git()?;
                 let mut child = Repository::at(repository, &git).archive(&identity.digest)?;
-                let unpacked =
-                    child.stdout.take().map_or(Ok(()), |reader| act(account, || untar(reader, into)));
+                let unpacked = child
+                    .stdout
+                    .take()
+                    .map_or(Ok(()), |reader| act(account, || untar_to_the_end(reader, into)));
                 let status = child.wait().map_err(CompileError::file(repository))?;
                 unpacked.map_err(|source| CompileError::Unpack { path: repository.clone(), source })?;
                 if !status.success() {
@@ -195,6 +197,12 @@ fn untar(reader: impl Read, folder: &Path) -> io::Result<()> {
     let mut archive = tar::Archive::new(reader);
     archive.set_preserve_permissions(true);
     archive.unpack(folder)
+}
+
+/// The same from a program, which must not be cut off while it still writes the padding behind the archive.
+fn untar_to_the_end(mut reader: impl Read, folder: &Path) -> io::Result<()> {
+    untar(&mut reader, folder)?;
+    io::copy(&mut reader, &mut io::sink()).map(drop)
 }
 
 /// The name of the folder in `folder`, if there is nothing else.
@@ -342,6 +350,24 @@ mod tests {
                 1_000_000_000
             );
         }
+    }
+
+    #[test]
+    fn a_program_that_writes_an_archive_is_heard_to_its_end() {
+        struct Padded(usize);
+        impl Read for Padded {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                let count = buffer.len().min(self.0);
+                buffer[..count].fill(0);
+                self.0 -= count;
+                Ok(count)
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        // An empty archive ends with two blocks of zeros; git pads it to 10,240 bytes and more.
+        let mut padded = Padded(1 << 20);
+        untar_to_the_end(&mut padded, folder.path()).unwrap();
+        assert_eq!(padded.0, 0);
     }
 
     #[test]

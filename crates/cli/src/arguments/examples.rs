@@ -33,11 +33,13 @@ Example:
       --junit gate.xml";
 
 pub(super) const BISECT: &str = "\
-With --counts, the search decides by instructions per operation, and no times are measured.
+With --counts, the search decides by instructions per operation. Of a range of commits, what is found is confirmed in rounds.
 
 Examples:
   basecase bisect postgres:14.23 postgres:15.19 postgres:16.15 postgres:17.11 \\
       --workload microbenchmarks --list point-query --budget 2h
+  basecase bisect git:~/postgres REL_17_0..REL_18_0 \\
+      --counts --workload microbenchmarks --list range-covered-pk
   basecase bisect sqlite:3.17.0 sqlite:3.31.1 sqlite:3.39.0 sqlite:3.45.0 \\
       --counts --workload microbenchmarks --list point-query --tables 1";
 

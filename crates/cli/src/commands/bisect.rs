@@ -9,7 +9,8 @@ use anyhow::{Context, Result};
 use basecase_analysis::{Bisected, BisectedCounts, CellCount, Confirmation, Found, Probed};
 use basecase_builds::default_home;
 use basecase_lab::{
-    BuildAhead, BuildTally, CandidateSpec, CommitRange, Probe, RangeOrder, RunOptions, Search, SearchOptions,
+    BuildAhead, BuildTally, CandidateSpec, CommitRange, Probe, RangeOrder, Request, RunOptions, Search,
+    SearchOptions,
 };
 use basecase_report::{Options, brief_reason};
 
@@ -170,17 +171,19 @@ impl Probes {
                 }
                 ahead.order(&next);
             }
+            let candidate = probe.candidate;
             if let Some(twin) = self.twin(search, &probe) {
-                self.twins.insert(probe.candidate, twin);
+                self.twins.insert(candidate, twin);
             } else {
+                let probe = self.without_twins(search, probe);
                 let measured = self.measured(search, &probe, time_left, places, reporter)?;
                 if measured.is_interrupted() {
                     return Ok(Some(measured.summarize(places, reporter)));
                 }
-                let Probe { candidate, before, numbers, .. } = probe;
+                let Probe { before, numbers, .. } = probe;
                 self.done.push(Done { candidate, before, numbers, measured });
             }
-            self.teach(search, probe.candidate, places)?;
+            self.teach(search, candidate, places)?;
         }
         if let Some(ahead) = ahead {
             ahead.finish();
@@ -218,6 +221,18 @@ impl Probes {
     fn twin(&self, search: &Search, probe: &Probe) -> Option<usize> {
         let counted = self.done.iter().flat_map(|done| &done.numbers).copied().collect();
         search.twin(probe.candidate, &counted).filter(|_| search.is_by_work())
+    }
+
+    /// The same probe without candidates that have the code and data of others, which are counted already: those stand for them.
+    fn without_twins(&self, search: &Search, probe: Probe) -> Probe {
+        let counted = |number: &usize| *self.twins.get(number).unwrap_or(number);
+        let mut numbers: Vec<usize> = probe.numbers.iter().map(counted).collect();
+        numbers.dedup();
+        if numbers == probe.numbers {
+            return probe;
+        }
+        let protocol = probe.request.protocol.clone();
+        Probe { request: Request { protocol, ..search.request_of(&numbers) }, numbers, ..probe }
     }
 
     /// Tells the search what the probe of a candidate came to.

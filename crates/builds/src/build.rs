@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use basecase_client::sqlite::{Library, LibraryError};
-use basecase_model::{BuildFacts, Dbms};
+use basecase_model::{BuildFacts, Dbms, Version};
 use basecase_process::{Account, AccountError};
 use thiserror::Error;
 
@@ -16,7 +16,6 @@ use crate::programs::{self, ProgramsError};
 use crate::recipe::{BuildRequest, Recipe};
 use crate::supply;
 use crate::tree::{Tree, looks_like_library};
-use basecase_model::Version;
 
 /// Why a tree of programs is not a usable build.
 #[derive(Debug, Error)]

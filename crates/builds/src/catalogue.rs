@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use basecase_model::Dbms;
+use basecase_model::{Dbms, Version};
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 
 use crate::form::Form;
 use crate::recipe::{BuildRequest, Packages, Provider, Recipe, RecipeError, Source};
 use crate::suggestion::{alternatives, nearest};
-use basecase_model::Version;
 
 static RECIPES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../recipes");
 

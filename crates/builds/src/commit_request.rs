@@ -93,29 +93,28 @@ impl CommitRequest {
     }
 
     /// The repository at `path`, where `~/` is the user's home, and its top folder.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub fn repository_at(path: &str) -> Result<(Git, PathBuf), CommitError> {
+    fn repository_at(path: &str) -> Result<(Git, PathBuf), CommitError> {
         let path = home(path);
         let none = |reason: String| CommitError::NoRepository { path: path.clone(), reason };
         let folder = path.canonicalize().map_err(|error| none(error.to_string()))?;
-        let git = Git::of_system().ok_or(CommitError::NoGit)?;
+        let git = system_git()?;
         let top = Repository::at(&folder, &git).top().map_err(|error| none(reason(error)))?;
         Ok((git, top))
     }
 
-    /// The commit with this hash, of the dbms of `self`: one of a range.
+    /// Another commit of its repository, named by its tag or the beginning of its hash.
     pub fn with_commit(&self, commit: &Commit) -> Self {
-        let path = self.text.split('@').next().unwrap_or(&self.text);
-        let text = format!("{path}@{}", commit.name());
-        CommitRequest { text, commit: commit.hash.clone(), is_working_tree: false, ..self.clone() }
+        self.named(&commit.hash, commit.name())
     }
 
     /// The commit with this hash in its repository.
     pub fn at(&self, hash: &str) -> Self {
+        self.named(hash, hash.get(..Commit::DIGITS).unwrap_or(hash))
+    }
+
+    fn named(&self, hash: &str, name: &str) -> Self {
         let path = self.text.split('@').next().unwrap_or(&self.text);
-        let text = format!("{path}@{}", hash.get(..Commit::DIGITS).unwrap_or(hash));
+        let text = format!("{path}@{name}");
         CommitRequest { text, commit: hash.to_owned(), is_working_tree: false, ..self.clone() }
     }
 
@@ -125,7 +124,7 @@ impl CommitRequest {
     /// # Errors
     /// If there is no such range.
     pub fn range(&self, text: &str, paths: &[String]) -> Result<Range, CommitError> {
-        let git = Git::of_system().ok_or(CommitError::NoGit)?;
+        let git = system_git()?;
         let repository = Repository::at(&self.repository, &git);
         let ends = text.split("..").filter(|end| !end.is_empty());
         for end in ends {
@@ -142,7 +141,7 @@ impl CommitRequest {
     /// # Errors
     /// If git fails.
     pub fn change(&self, before: &str, after: &str) -> Result<Change, CommitError> {
-        let git = Git::of_system().ok_or(CommitError::NoGit)?;
+        let git = system_git()?;
         Ok(Change::between(&Repository::at(&self.repository, &git), before, after)?)
     }
 
@@ -151,13 +150,13 @@ impl CommitRequest {
     /// # Errors
     /// If git fails.
     pub fn merge_base(&self, other: &CommitRequest) -> Result<Option<String>, CommitError> {
-        let git = Git::of_system().ok_or(CommitError::NoGit)?;
+        let git = system_git()?;
         Ok(Repository::at(&self.repository, &git).merge_base(&self.commit, &other.commit)?)
     }
 
     /// The version that its files state.
     pub(crate) fn version(&self) -> Result<String, CommitError> {
-        let git = Git::of_system().ok_or(CommitError::NoGit)?;
+        let git = system_git()?;
         let repository = Repository::at(&self.repository, &git);
         if !self.is_working_tree {
             repository.check_complete(&self.commit)?;
@@ -165,6 +164,10 @@ impl CommitRequest {
         let tree = tree(&repository, &self.commit, self.is_working_tree);
         tree.map(|tree| tree.version).ok_or_else(|| CommitError::NoDbms { text: self.text.clone() })
     }
+}
+
+fn system_git() -> Result<Git, CommitError> {
+    Git::of_system().ok_or(CommitError::NoGit)
 }
 
 fn tree(repository: &Repository<'_>, commit: &str, is_working_tree: bool) -> Option<SourceTree> {

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use basecase_model::Version;
 use basecase_process::make_open;
 
 use crate::archive;
@@ -19,7 +20,6 @@ use crate::programs;
 use crate::recipe::{BuildRequest, Packages, Recipe};
 use crate::suggestion::alternatives;
 use crate::work_folder::WorkFolder;
-use basecase_model::Version;
 
 /// A build to fetch.
 #[derive(Debug)]

@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use basecase_model::Dbms;
+use basecase_model::{Dbms, Version};
 use thiserror::Error;
 
 use crate::commit_request::{CommitError, CommitRequest};
 use crate::form::Form;
 use crate::manifest::Manifest;
-use basecase_model::Version;
 
 /// Why a request matches no recipe.
 #[derive(Debug, Error)]

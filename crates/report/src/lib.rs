@@ -40,11 +40,7 @@ pub use words::{brief_reason, headline};
 /// Of several trials of one candidate and step, the newest complete one counts, else the newest failed one; `trials` must be in the
 /// order in which they were run. In an experiment in rounds, all complete ones count.
 pub fn render(experiment: &Experiment, trials: &[Trial], format: TextFormat, options: &Options) -> String {
-    let rounds = Rounds::of(experiment, trials);
-    let counts = Counts::of(experiment, &options.counted);
-    let results =
-        Results::of(experiment, trials, rounds.as_ref()).knowing(&options.noise).counting(counts.as_ref());
-    (format.render)(&results, options)
+    with_results((experiment, trials), options, |results| (format.render)(results, options))
 }
 
 /// A report in one of the formats.
@@ -67,16 +63,24 @@ pub fn write(
     options: &Options,
     out: &Path,
 ) -> Result<Written, Error> {
+    with_results((experiment, trials), options, |results| match format {
+        Format::Text(format) => Ok(Written::Text((format.render)(results, options))),
+        Format::Verdicts(_) if results.rounds.is_none() && results.counts.is_none() => Err(Error::NoVerdicts),
+        Format::Verdicts(format) => Ok(Written::Text((format.render)(&Gate::of(results)))),
+        Format::Pages(format) => Ok(Written::Page((format.write)(results, options, out)?)),
+    })
+}
+
+/// Does `work` with the results of an experiment and its trials.
+fn with_results<T>(
+    (experiment, trials): (&Experiment, &[Trial]),
+    options: &Options,
+    work: impl FnOnce(&Results<'_>) -> T,
+) -> T {
     let rounds = Rounds::of(experiment, trials);
     let counts = Counts::of(experiment, &options.counted);
-    let results =
-        Results::of(experiment, trials, rounds.as_ref()).knowing(&options.noise).counting(counts.as_ref());
-    match format {
-        Format::Text(format) => Ok(Written::Text((format.render)(&results, options))),
-        Format::Verdicts(_) if rounds.is_none() && counts.is_none() => Err(Error::NoVerdicts),
-        Format::Verdicts(format) => Ok(Written::Text((format.render)(&Gate::of(&results)))),
-        Format::Pages(format) => Ok(Written::Page((format.write)(&results, options, out)?)),
-    }
+    let results = Results::of(experiment, trials, rounds.as_ref());
+    work(&results.knowing(&options.noise).counting(counts.as_ref()))
 }
 
 /// Writes what every complete trial counted, the levels at its end, and the settings of the running servers into `folder`, as lines of a
@@ -177,15 +181,11 @@ pub fn bisection(bisected: &Bisected<'_>) -> Answer {
 /// When the directory or a file in it cannot be written.
 pub fn write_bisection(
     bisected: &Bisected<'_>,
-    (experiment, trials): (&Experiment, &[Trial]),
+    last_probe: (&Experiment, &[Trial]),
     options: &Options,
     out_dir: &Path,
 ) -> Result<PathBuf, Error> {
-    let rounds = Rounds::of(experiment, trials);
-    let counts = Counts::of(experiment, &options.counted);
-    let results =
-        Results::of(experiment, trials, rounds.as_ref()).knowing(&options.noise).counting(counts.as_ref());
-    formats::write_bisection(&results, options, bisected, out_dir)
+    with_results(last_probe, options, |results| formats::write_bisection(results, options, bisected, out_dir))
 }
 
 /// Planted slowdowns and what was found; empty if nothing was planted. `runs` are calibrations of the same steps and slowdowns with
@@ -226,11 +226,7 @@ pub fn write_pages(
     options: &Options,
     out_dir: &Path,
 ) -> Result<PathBuf, Error> {
-    let rounds = Rounds::of(experiment, trials);
-    let counts = Counts::of(experiment, &options.counted);
-    let results =
-        Results::of(experiment, trials, rounds.as_ref()).knowing(&options.noise).counting(counts.as_ref());
-    formats::write_pages(&results, options, out_dir)
+    with_results((experiment, trials), options, |results| formats::write_pages(results, options, out_dir))
 }
 
 #[cfg(test)]

@@ -10,12 +10,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use basecase_model::Dbms;
+use basecase_model::{Dbms, Version};
 use basecase_process::Account;
 
 use crate::binary::Imprint;
 use crate::tree::Tree;
-use basecase_model::Version;
 pub use mysql::initialises_itself;
 
 /// How installations differ by dbms.

@@ -3,12 +3,11 @@
 use std::io;
 use std::path::Path;
 
-use basecase_model::Dbms;
+use basecase_model::{Dbms, Version, release_number};
 
 use super::Layout;
 use crate::binary::{self, Imprint};
 use crate::tree::Tree;
-use basecase_model::{Version, release_number};
 
 /// Installations of MySQL or MariaDB.
 pub(super) struct Mysql {

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use basecase_model::{Version, release_number};
 use basecase_process::Account;
 
 use super::Layout;
 use crate::binary::{self, Imprint};
 use crate::tree::Tree;
-use basecase_model::{Version, release_number};
 
 /// Installations of Postgres.
 pub(super) struct Postgres;

@@ -3,10 +3,11 @@
 use std::io;
 use std::path::Path;
 
+use basecase_model::{Version, release_number};
+
 use super::Layout;
 use crate::binary::{self, Imprint};
 use crate::tree::Tree;
-use basecase_model::{Version, release_number};
 
 /// Shared libraries of SQLite.
 pub(super) struct Sqlite;

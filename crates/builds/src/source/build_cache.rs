@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use basecase_model::{BuildFacts, Dbms, optimisation_flag};
+use basecase_model::{BuildFacts, Dbms, Version, optimisation_flag};
 use basecase_process::Account;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,6 @@ use super::label::ANY;
 use crate::build::{Build, BuildError};
 use crate::recipe::{BuildRequest, RecipeError, Source};
 use crate::suggestion::alternatives;
-use basecase_model::Version;
 
 /// The manifest. It is written last: a folder without it is not a build.
 const MANIFEST: &str = ".basecase-source.toml";

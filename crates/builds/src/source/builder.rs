@@ -69,9 +69,18 @@ impl Builder {
         notify: &mut dyn FnMut(&str),
     ) -> Result<SourceBuild, CompileError> {
         let checked = self.check_order(order, notify)?;
-        if let Some(build) = BuildCache::read(&self.builds).with_hash(&checked.hash) {
-            return checked.accept(build.dbms, &build.version).map(|()| build.clone());
+        match BuildCache::read(&self.builds).with_hash(&checked.hash) {
+            Some(build) => checked.accept(build.dbms, &build.version).map(|()| build.clone()),
+            None => self.make_missing(checked, notify),
         }
+    }
+
+    /// Makes a build that is not here.
+    fn make_missing(
+        &self,
+        checked: CheckedOrder<'_>,
+        notify: &mut dyn FnMut(&str),
+    ) -> Result<SourceBuild, CompileError> {
         let _lock = self.lock_build(&checked)?;
         // Another basecase may have made it meanwhile.
         let cache = BuildCache::read(&self.builds);
@@ -87,17 +96,18 @@ impl Builder {
         order: &SourceOrder,
         notify: &mut dyn FnMut(&str),
     ) -> Result<(SourceBuild, bool), CompileError> {
-        let hash = self.check_order(order, notify)?.hash;
+        let checked = self.check_order(order, notify)?;
         let cache = BuildCache::read(&self.builds);
-        if let Some(build) = cache.with_hash(&hash) {
+        if let Some(build) = cache.with_hash(&checked.hash) {
             cache.mark_used(build);
             return Ok((build.clone(), false));
         }
-        let memory = self.builds.join(format!(".broken-{}", hash.get(..16).unwrap_or(&hash)));
+        let digits = checked.hash.get(..16).unwrap_or(&checked.hash);
+        let memory = self.builds.join(format!(".broken-{digits}"));
         if let Ok(reason) = fs::read_to_string(&memory) {
             return Err(CompileError::Broken { reason, memory });
         }
-        let made = self.make(order, notify);
+        let made = self.make_missing(checked, notify);
         if let Err(error) = &made
             && error.is_of_source()
         {
@@ -156,7 +166,8 @@ impl Builder {
             None => Origin::Archive(self.debian_source(*dbms, version)?.archive(&self.sources(), notify)?),
         };
         let identity = origin.identify(&self.toolchain)?;
-        let hash = hash(order, self.labels, &identity, &patches, &configurations, &compilers);
+        let hash =
+            hash(*dbms, order.is_incremental, self.labels, &identity, &patches, &configurations, &compilers);
         Ok(CheckedOrder {
             order,
             dbms: *dbms,
@@ -467,7 +478,8 @@ impl SourceOrder {
 
 /// The hash over everything that a build depends on. The kind of source tree follows from the source itself.
 fn hash(
-    order: &SourceOrder,
+    dbms: Dbms,
+    is_incremental: bool,
     has_label: bool,
     identity: &Identity,
     patches: &[Patch],
@@ -479,12 +491,8 @@ fn hash(
         hash.update(text.as_bytes());
         hash.update([0]);
     };
-    let dbms = match &order.request {
-        BuildRequest::Version { dbms, .. } => dbms.as_str(),
-        _ => "",
-    };
     add(&format!("{REVISION} {dbms} {}", identity.digest));
-    if order.is_incremental {
+    if is_incremental {
         add("incremental");
     }
     if !has_label {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use basecase_model::Version;
 use serde::Deserialize;
 
 use super::error::CompileError;
 use crate::setup::Setup;
 use crate::source_tree::SourceKind;
-use basecase_model::Version;
 
 /// One file under `recipes/source`.
 #[derive(Debug, Deserialize)]

@@ -33,17 +33,15 @@ pub(super) struct Confirmed {
     touches: Change,
     counts: Option<Measured>,
     times: Option<Measured>,
-    reversal: Taken,
+    /// `None` if it was not tried.
+    reversal: Option<Taken>,
 }
 
 /// What became of taking the commit back.
 enum Taken {
-    /// It is the last of the range: that is the one before it.
-    Last,
     /// It does not revert there alone.
     Impossible(String),
     Counted(Box<Measured>),
-    NotTried,
 }
 
 impl Confirming<'_> {
@@ -72,8 +70,7 @@ impl Confirming<'_> {
         let clean = anew(&pair);
         self.reporter.part(&Part::Confirmation { name: &clean.name, number: change + 1 });
         let by_work = self.search.is_by_work();
-        let mut confirmed =
-            Confirmed { change, touches, counts: None, times: None, reversal: Taken::NotTried };
+        let mut confirmed = Confirmed { change, touches, counts: None, times: None, reversal: None };
         if by_work {
             confirmed.counts = Some(self.counted(&clean)?);
             if !confirmed.is_interrupted() {
@@ -103,15 +100,15 @@ impl Confirming<'_> {
         measure_without_pages(&request, &places, options, self.reporter)
     }
 
-    /// The end of the range with the commit taken back, counted beside it.
-    fn taken_back(&self, touches: &Change, since: usize) -> Result<Taken> {
-        let Some(last) = self.range.map(|range| range.commits.len() - 1) else { return Ok(Taken::NotTried) };
+    /// The end of the range with the commit taken back, counted beside it. Without its last commit, a range ends with the one before.
+    fn taken_back(&self, touches: &Change, since: usize) -> Result<Option<Taken>> {
+        let Some(last) = self.range.map(|range| range.commits.len() - 1) else { return Ok(None) };
         if since == last {
-            return Ok(Taken::Last);
+            return Ok(None);
         }
         let end = self.search.request_of(&[last]);
         let Some(commit) = end.candidates.first().and_then(CandidateSpec::commit) else {
-            return Ok(Taken::NotTried);
+            return Ok(None);
         };
         let patch = self.patch(touches, since)?;
         let mut patches = commit.patches.clone();
@@ -120,14 +117,14 @@ impl Confirming<'_> {
         let home = basecase_builds::default_home()?;
         match basecase_builds::Library::open(&home)?.attempt(&reverted, &mut |_| ())? {
             basecase_builds::Attempt::Broken(reason) => {
-                return Ok(Taken::Impossible(reason.lines().next().unwrap_or_default().to_owned()));
+                return Ok(Some(Taken::Impossible(reason.lines().next().unwrap_or_default().to_owned())));
             }
             basecase_builds::Attempt::Built { .. } => {}
         }
         let mut pair = end.clone();
         pair.candidates.extend(end.candidates.first().map(|spec| spec.of_commit(reverted)));
         pair.name = Request::named_after(&pair.candidates);
-        Ok(Taken::Counted(Box::new(self.counted(&pair)?)))
+        Ok(Some(Taken::Counted(Box::new(self.counted(&pair)?))))
     }
 
     /// Writes the way back from a commit as a patch beside the store.
@@ -153,7 +150,7 @@ fn anew(request: &Request) -> Request {
 impl Confirmed {
     fn is_interrupted(&self) -> bool {
         let reverted = match &self.reversal {
-            Taken::Counted(measured) => Some(&**measured),
+            Some(Taken::Counted(measured)) => Some(&**measured),
             _ => None,
         };
         [self.counts.as_ref(), self.times.as_ref(), reverted]
@@ -182,13 +179,10 @@ impl Confirmed {
             let Probed { decision, round_s, .. } = Probed::new(1, 0, step, experiment, trials)?;
             Some(ConfirmedTime { decision, round_s })
         });
-        let reversal = match &self.reversal {
-            Taken::Impossible(reason) => Some(Reversal::Impossible(reason.clone())),
-            Taken::Counted(measured) => {
-                Some(Reversal::Done { work: counted(measured, step, places).effect(0, 1) })
-            }
-            Taken::Last | Taken::NotTried => None,
-        };
+        let reversal = self.reversal.as_ref().map(|reversal| match reversal {
+            Taken::Impossible(reason) => Reversal::Impossible(reason.clone()),
+            Taken::Counted(measured) => Reversal::Done { work: counted(measured, step, places).effect(0, 1) },
+        });
         let files = self.touches.files.iter().map(|file| file.name.clone()).collect();
         Confirmation { files, touched, work, time, reversal }
     }

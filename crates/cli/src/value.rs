@@ -29,22 +29,17 @@ impl FromStr for CandidateArgument {
     type Err = CandidateError;
 
     fn from_str(text: &str) -> Result<Self, CandidateError> {
-        if is_range(text) {
+        if Range::is_one(text) {
             return Ok(CandidateArgument::Range(text.to_owned()));
         }
         Ok(CandidateArgument::Candidate(Box::new(text.parse()?)))
     }
 }
 
-/// Whether a word is `A..B`, and no candidate or path.
-fn is_range(text: &str) -> bool {
-    Range::is_one(text) && !text.contains(':') && !text.contains("../")
-}
-
 /// Reads `A..B=FILE.patch`.
 pub(crate) fn fix(text: &str) -> Result<(String, PathBuf), String> {
     match text.rsplit_once('=') {
-        Some((range, file)) if is_range(range) && !file.is_empty() => {
+        Some((range, file)) if Range::is_one(range) && !file.is_empty() => {
             Ok((range.to_owned(), PathBuf::from(file)))
         }
         _ => Err("write A..B=FILE.patch".to_owned()),

@@ -28,9 +28,11 @@ pub enum RangeStart {
 }
 
 impl Range {
-    /// Whether `text` is written as a range.
-    pub fn is_one(text: &str) -> bool {
-        text.split_once("..").is_some_and(|(first, last)| !first.is_empty() && !last.starts_with('.'))
+    /// Whether a word of a command line is written as a range, `A..B`, and is no option, candidate or path.
+    pub fn is_one(word: &str) -> bool {
+        let is_pair = |(first, last): (&str, &str)| !first.is_empty() && !last.starts_with('.');
+        let is_other = word.starts_with('-') || word.contains(':') || word.contains("../");
+        !is_other && word.split_once("..").is_some_and(is_pair)
     }
 
     /// The range that `text` names, `A..B`; without B, up to `HEAD`. Only commits that touch some of `paths` (pathspecs of git) are in it,
@@ -104,4 +106,19 @@ impl Range {
 
 fn short(hash: &str) -> &str {
     hash.get(..Commit::DIGITS).unwrap_or(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_are_ranges() {
+        for word in ["v1..main", "origin/a..b", "@{u}..HEAD", "REL_17_0.."] {
+            assert!(Range::is_one(word), "{word}");
+        }
+        for word in ["git:../r", "../r", "--x=a..b", "path", "a...b", "..b"] {
+            assert!(!Range::is_one(word), "{word}");
+        }
+    }
 }

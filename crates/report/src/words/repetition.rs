@@ -1,15 +1,18 @@
 //! Commands that measure two candidates of a bisection again.
 
 use basecase_analysis::{Bisected, Found};
+use basecase_repository::Range;
 
 /// Options that say how to search or where results go; they say nothing of what is measured. Those with a value have `true`.
-const LEFT_OUT: [(&str, bool); 15] = [
+const LEFT_OUT: [(&str, bool); 17] = [
     ("--step", true),
     ("--paths", true),
     ("--broken", true),
     ("--fix", true),
     ("--even-if-equal", false),
     ("--clean", false),
+    ("--keep-builds", true),
+    ("--builds", true),
     ("--no-confirmation", false),
     ("--counts", false),
     ("--budget", true),
@@ -53,21 +56,14 @@ fn options(bisected: &Bisected<'_>, command: &str) -> String {
             }
             continue;
         }
-        let is_repository = words.peek().is_some_and(|next| is_range(next)) && !word.starts_with('-');
+        let is_repository = words.peek().is_some_and(|next| Range::is_one(next)) && !word.starts_with('-');
         let is_candidate = bisected.candidates.iter().any(|candidate| candidate == word);
-        if !is_repository && !is_range(word) && !is_candidate {
+        if !is_repository && !Range::is_one(word) && !is_candidate {
             kept.push(' ');
             kept.push_str(word);
         }
     }
     kept
-}
-
-/// Whether a word is `A..B`, and no option, candidate or path.
-fn is_range(word: &str) -> bool {
-    let is_pair = |(first, last): (&str, &str)| !first.is_empty() && !last.starts_with('.');
-    let is_other = word.starts_with('-') || word.contains(':') || word.contains("../");
-    !is_other && word.split_once("..").is_some_and(is_pair)
 }
 
 /// The words of a command as they stand, with their quotes.
@@ -108,7 +104,7 @@ mod tests {
     fn commands_keep_what_is_measured_and_leave_out_how_it_was_searched() {
         let search = InventedWork::of_commits(&[0, 0, 1], &[], 9);
         let begun = "basecase bisect --counts git:~/postgres REL_17_0..REL_17_2 --workload microbenchmarks --build-flags '-O1 -g' \
-                     --paths 'src/backend src/include' --store=s.db --out /tmp/a --fix 'a..b=x y.patch' --no-confirmation --rows 2000";
+                     --paths 'src/backend src/include' --store=s.db --out /tmp/a --fix 'a..b=x y.patch' --no-confirmation --keep-builds 5G --rows 2000";
         let kept = " --workload microbenchmarks --build-flags '-O1 -g' --rows 2000";
         let pair = "git:~/postgres@5a0e1f31 git:~/postgres@5a0e1f32";
         assert_eq!(
@@ -134,11 +130,5 @@ mod tests {
     fn a_name_is_one_word_to_a_shell() {
         assert_eq!(shell_word("git:/a b@v1;rm 'x'"), "'git:/a b@v1;rm '\\''x'\\'''");
         assert_eq!(shell_word("git:~/r@v1^"), "git:~/r@v1^");
-    }
-
-    #[test]
-    fn ranges_are_no_paths() {
-        assert!(is_range("v1..main") && is_range("origin/a..b") && is_range("@{u}..HEAD"));
-        assert!(!is_range("git:../r") && !is_range("../r") && !is_range("--x=a..b") && !is_range("path"));
     }
 }

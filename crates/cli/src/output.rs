@@ -10,6 +10,16 @@ use basecase_model::{printable, printable_json};
 use basecase_report::Answer;
 use basecase_stop::Direction;
 
+/// Columns of a terminal whose width is not known, and the most that text is set in.
+const COLUMNS: [usize; 2] = [80, 140];
+
+/// How many columns there are for text on standard output.
+pub(crate) fn columns() -> usize {
+    let [usual, most] = COLUMNS;
+    let found = rustix::termios::tcgetwinsize(io::stdout()).map(|size| usize::from(size.ws_col));
+    found.ok().filter(|columns| *columns > 0).map_or(usual, |columns| columns.clamp(usual, most))
+}
+
 /// The command line, without the passwords of URLs.
 pub(crate) fn command_line() -> String {
     let words = std::env::args_os().map(|word| quoted(safe_word(&word.to_string_lossy())));

@@ -9,6 +9,8 @@ pub struct Options {
     pub thresholds: Thresholds,
     /// Whether text may use ANSI colours. Marks beside the numbers appear in any case.
     pub ansi: bool,
+    /// How many columns a terminal has for the answer.
+    pub columns: usize,
     /// Whether text and Markdown include every step's response times and metrics. A blog post never
     /// does; the other formats always do.
     pub steps: bool,
@@ -25,6 +27,7 @@ impl Default for Options {
         Options {
             thresholds: Preset::default().thresholds(),
             ansi: false,
+            columns: 80,
             steps: false,
             percentile: 95.0,
             noise: KnownNoise::default(),

@@ -38,6 +38,9 @@ pub(crate) struct PlaceArguments {
     /// (0.97, 1.03), or two ratios such as 0.9,1.1
     #[arg(long, help_heading = heading::OUTPUT, value_name = "LOW,HIGH|NAME", default_value = "report")]
     pub(crate) thresholds: Thresholds,
+    /// Print the whole report, not only the answer
+    #[arg(long, help_heading = heading::OUTPUT, conflicts_with = "json")]
+    pub(crate) full: bool,
     /// Progress on standard error: text for people, or one JSON object per line for programs
     #[arg(long, help_heading = heading::OUTPUT, value_enum, value_name = "FORM", default_value_t = ProgressArgument::Text)]
     pub(crate) progress: ProgressArgument,

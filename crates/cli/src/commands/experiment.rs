@@ -71,6 +71,7 @@ pub(crate) fn demo_request(arguments: &Demo) -> Result<(Request, PlaceArguments)
         counts_engine: CountsEngineArgument::Auto,
         counts_detect: Counted::DETECT,
         json: false,
+        full: false,
         memory: None,
         thresholds: Preset::default().thresholds(),
         progress: arguments.progress,

@@ -212,7 +212,11 @@ pub(crate) fn perform(
         counted: measured.counted.clone(),
         ..report_options(arguments)
     };
-    let format = if arguments.json { TextFormat::JSON } else { TextFormat::TEXT };
+    let format = match arguments {
+        PlaceArguments { json: true, .. } => TextFormat::JSON,
+        PlaceArguments { full: true, .. } => TextFormat::TEXT,
+        _ => TextFormat::ANSWER,
+    };
     let printed = output::print_report(&basecase_report::render(experiment, trials, format, &options));
     let written = measured.write_pages(&options, arguments, reporter);
     let outcome = measured.summarize(arguments, reporter);
@@ -225,6 +229,7 @@ pub(crate) fn report_options(arguments: &PlaceArguments) -> Options {
     Options {
         ansi: output::may_colour() && !arguments.json,
         thresholds: arguments.thresholds,
+        columns: output::columns(),
         ..Options::default()
     }
 }

@@ -17,6 +17,7 @@ pub(crate) fn run(arguments: &Report) -> Result<()> {
     let options = Options {
         thresholds: arguments.thresholds,
         ansi: output::may_colour(),
+        columns: output::columns(),
         steps: arguments.full,
         percentile: arguments.percentile,
         noise: known_noise(&store, &experiment)?,

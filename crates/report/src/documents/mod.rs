@@ -1,5 +1,6 @@
 //! Documents as sequences of blocks, for formats that print from top to bottom.
 
+pub(crate) mod answer;
 pub(crate) mod bisection;
 pub(crate) mod bug_report;
 mod calibration;

@@ -28,6 +28,7 @@ pub(crate) use text::{narrow as narrow_text, render as text};
 pub static FORMATS: &[Format] = &[
     Format::Pages(html::FORMAT),
     Format::Text(text::FORMAT),
+    Format::Text(text::ANSWER),
     Format::Text(markdown::FORMAT),
     Format::Text(blog::FORMAT),
     Format::Text(csv::FORMAT),
@@ -90,6 +91,8 @@ impl Format {
 impl TextFormat {
     /// Plain monospaced tables for a terminal.
     pub const TEXT: TextFormat = text::FORMAT;
+    /// What a run ends with: sentences, and the table of what changed.
+    pub const ANSWER: TextFormat = text::ANSWER;
     /// One JSON object.
     pub const JSON: TextFormat = json::FORMAT;
 

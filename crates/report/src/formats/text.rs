@@ -23,17 +23,39 @@ pub(super) const FORMAT: TextFormat = TextFormat {
     },
 };
 
+/// The answer alone, for a terminal.
+pub(super) const ANSWER: TextFormat = TextFormat {
+    name: "answer",
+    render: |results, options| {
+        fitting(&documents::answer::compose(results, options), options.ansi, options.columns)
+    },
+};
+
 /// Prints the blocks as plain text, with ANSI colours when `ansi`.
 pub(crate) fn render(blocks: &[Block], ansi: bool) -> String {
-    within(blocks, ansi, WIDTH)
+    within(blocks, ansi, Room { letters: WIDTH, is_limit: false })
 }
 
 /// The same for a terminal of 80 columns, without columns for which there is no room there.
 pub(crate) fn narrow(blocks: &[Block], ansi: bool) -> String {
-    within(blocks, ansi, NARROW)
+    fitting(blocks, ansi, NARROW)
 }
 
-fn within(blocks: &[Block], ansi: bool, most: usize) -> String {
+/// The same for a terminal of so many columns.
+fn fitting(blocks: &[Block], ansi: bool, letters: usize) -> String {
+    within(blocks, ansi, Room { letters, is_limit: true })
+}
+
+/// How long a line may be.
+#[derive(Clone, Copy)]
+struct Room {
+    letters: usize,
+    /// Whether tables and headings are cut to it.
+    is_limit: bool,
+}
+
+fn within(blocks: &[Block], ansi: bool, room: Room) -> String {
+    let most = room.letters;
     let mut text = String::new();
     for block in blocks {
         if !text.is_empty() {
@@ -41,11 +63,11 @@ fn within(blocks: &[Block], ansi: bool, most: usize) -> String {
         }
         match block {
             Block::Title(title) => {
-                let title = heading(title, most);
+                let title = heading(title, room);
                 let _ = writeln!(text, "{title}\n{}", "=".repeat(title.chars().count()));
             }
             Block::Heading(found) => {
-                let heading = heading(found, most);
+                let heading = heading(found, room);
                 let _ = writeln!(text, "{heading}\n{}", "-".repeat(heading.chars().count()));
             }
             Block::Note(note) => wrapped(&mut text, "NOTE: ", note, most),
@@ -56,7 +78,7 @@ fn within(blocks: &[Block], ansi: bool, most: usize) -> String {
             }),
             Block::Table(table) => {
                 let table = table.map_text(&|text| line(text));
-                let table = if most == NARROW { fitted(table, most) } else { table };
+                let table = if room.is_limit { fitted(table, most) } else { table };
                 write_table(&mut text, &table, ansi, most);
             }
         }
@@ -70,9 +92,9 @@ fn line(text: &str) -> String {
 }
 
 /// A heading on one line, cut where a terminal is narrow.
-fn heading(text: &str, most: usize) -> String {
+fn heading(text: &str, room: Room) -> String {
     let text = line(text);
-    if most == NARROW && width(&text) > most { cut(&text, most) } else { text }
+    if room.is_limit && width(&text) > room.letters { cut(&text, room.letters) } else { text }
 }
 
 /// Writes `text` in lines of at most `most` letters, the first after `lead` and the others indented by its length.
@@ -149,7 +171,9 @@ fn cut(text: &str, room: usize) -> String {
 }
 
 fn write_table(out: &mut String, table: &Table, ansi: bool, most: usize) {
-    let _ = writeln!(out, "{}", table.caption);
+    if !table.caption.is_empty() {
+        let _ = writeln!(out, "{}", table.caption);
+    }
     if !table.reading.is_empty() {
         wrapped(out, "", &table.reading, most);
     }

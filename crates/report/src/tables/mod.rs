@@ -1,5 +1,6 @@
 //! Every table of a report as values: the text and mark of each cell.
 
+pub(crate) mod answer;
 pub(crate) mod bisection;
 pub(crate) mod builds;
 pub(crate) mod compaction;

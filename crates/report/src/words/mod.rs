@@ -1,6 +1,8 @@
 //! Findings in words, for sentences, cells and headings of every format.
 
+mod answer;
 mod bisection;
+mod candidate;
 mod effect;
 mod explanation;
 mod failures;
@@ -15,8 +17,10 @@ mod setting_effect;
 mod value;
 mod work;
 
+pub(crate) use answer::{cause, changed_work, measured_change, sentences, step_sentence, unsettled};
 pub use bisection::brief_reason;
 pub(crate) use bisection::{candidate_state, named, short_name, size_of_change};
+pub(crate) use candidate::{distinctive, transition};
 pub(crate) use effect::{EffectWords, UNKNOWN, percent_text};
 pub(crate) use explanation::{
     absences, causes, change, executions, figure, hardware_absence, priced, setting_values, summary,
@@ -35,5 +39,5 @@ pub(crate) use value::{NOT_AVAILABLE, brief, first, grouped, number};
 pub(crate) use work::{
     agreement, answers, cause_notes, count_failures, count_warnings, function_name, how_counted,
     instructions, instructions_changed, largest_mover, luck_lines, merged_note, mover_sentence, operation_of,
-    operation_word, place, share, what_became, work_error, work_percent, work_words,
+    operation_word, place, share, what_became, work_answer, work_error, work_percent, work_words,
 };

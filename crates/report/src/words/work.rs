@@ -4,7 +4,7 @@ use basecase_analysis::{
     Causes, CellCount, Counts, Effect, FunctionWork, Luck, Mover, MoverKind, Results, TimeChange, Work,
     WorkSummary, percent, percent_of_logarithm,
 };
-use basecase_model::{CountEngine, OperationClass};
+use basecase_model::{CandidateFacts, CountEngine, OperationClass};
 use basecase_stats::{Agreement, Qualifier, Verdict, WorkVerdict};
 
 use super::{EffectWords as _, first, grouped, margin};
@@ -88,16 +88,18 @@ fn rounded(size: f64) -> String {
 
 /// The answer in a sentence for each contender.
 pub(crate) fn answers(results: &Results<'_>) -> Vec<String> {
-    let Some(counts) = results.counts else { return Vec::new() };
     let base = results.experiment.candidates.first().map_or("", |facts| facts.name.0.as_str());
-    let line = |(candidate, name): (usize, &str)| {
-        let summary = counts.summary(candidate);
-        (summary != WorkSummary::default())
-            .then(|| format!("{base} → {name}: {}", answer(results, counts, candidate, summary)))
+    let line = |(candidate, facts): (usize, &CandidateFacts)| {
+        Some(format!("{base} → {}: {}", facts.name, work_answer(results, candidate)?))
     };
-    let contenders =
-        results.candidates().skip(1).map(|(candidate, facts)| (candidate, facts.name.0.as_str()));
-    contenders.filter_map(line).collect()
+    results.candidates().skip(1).filter_map(line).collect()
+}
+
+/// The answer on a contender; `None` if nothing of it was counted.
+pub(crate) fn work_answer(results: &Results<'_>, candidate: usize) -> Option<String> {
+    let counts = results.counts?;
+    let summary = counts.summary(candidate);
+    (summary != WorkSummary::default()).then(|| answer(results, counts, candidate, summary))
 }
 
 /// E.g. `3 of 32 steps need more work, most range 1.9 % (pg_checksum_page); 5 need less, …; 24 the same`.

@@ -3,12 +3,13 @@
 use std::f64::consts::LN_10;
 
 use basecase_analysis::{Effect, Judged, Results};
+use basecase_model::CandidateFacts;
 use basecase_stats::{Decision, Interval, JudgedMetric, Verdict};
 use maud::{Markup, html};
 
 use super::page_name;
 use crate::tables::relative::decided;
-use crate::words::{EffectWords as _, percent_text};
+use crate::words::{EffectWords as _, distinctive, percent_text};
 
 /// Differences in per cent at which the axis may have a label, on both sides.
 const TICKS: [f64; 11] = [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 900.0];
@@ -40,11 +41,17 @@ pub(super) fn overview(results: &Results<'_>) -> Option<Markup> {
             div.forests {
                 @for (candidate, facts) in results.candidates() {
                     @let lines = own_lines(candidate);
-                    @if !lines.is_empty() { (plot(&facts.name.0, &lines, reach)) }
+                    @if !lines.is_empty() { (plot(&name(results, candidate, facts), &lines, reach)) }
                 }
             }
         }
     })
+}
+
+/// A contender as people say it, with its exact name where that is another.
+fn name(results: &Results<'_>, candidate: usize, facts: &CandidateFacts) -> Markup {
+    let short = distinctive(results, candidate);
+    html! { (short) @if short != facts.name.0 { " " small { (facts.name) } } }
 }
 
 /// A plot of all contenders on one step.
@@ -52,12 +59,12 @@ pub(super) fn of_step<'a>(results: &Results<'a>, step: usize) -> Option<Markup> 
     let judged: Vec<Judged<'a>> =
         results.candidates().filter_map(|(candidate, _)| results.judged(step, candidate)).collect();
     let line = |judged: &Judged<'a>| Line {
-        name: html! { (judged.candidate_name(results)) },
+        name: html! { (distinctive(results, judged.candidate)) },
         decision: judged.throughput,
     };
     let lines: Vec<Line<'_>> = judged.iter().map(line).collect();
     let reach = reach(judged.iter().map(|judged| judged.throughput));
-    (!lines.is_empty()).then(|| plot("Throughput relative to the base case", &lines, reach))
+    (!lines.is_empty()).then(|| plot(&html! { "Throughput relative to the base case" }, &lines, reach))
 }
 
 /// The largest effect that a plot has to show, as a logarithm.
@@ -69,7 +76,7 @@ fn reach<'a>(decisions: impl Iterator<Item = &'a Decision>) -> f64 {
     decisions.map(largest).fold(0.0, f64::max).min(FURTHEST) * 1.04
 }
 
-fn plot(caption: &str, lines: &[Line<'_>], reach: f64) -> Markup {
+fn plot(caption: &Markup, lines: &[Line<'_>], reach: f64) -> Markup {
     html! {
         figure.forest {
             figcaption { (caption) }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::figure::{data, figure, without_script};
 use super::shell::{self, Page, PagePlace};
 use super::sparkline::Sparklines;
-use super::{bisection, facts, group_chart, table, verdicts, work};
+use super::{answer, bisection, facts, group_chart, table, verdicts, work};
 use crate::charts::sweep::{SweepCharts, charts};
 use crate::documents::{self, Section, notes};
 use crate::options::Options;
@@ -20,7 +20,11 @@ pub(super) fn page(results: &Results<'_>, options: &Options, bisected: Option<&B
     let sections = if results.has_counts_only() { Vec::new() } else { documents::summary(results, options) };
     let lag = purge_lag::table(results);
     let content = html! {
-        p.lead {
+        (answer::overview(results, options))
+        @if let Some(bisected) = bisected { (bisection::link(bisected)) }
+        @if let Some(verdicts) = verdicts::overview(results) { (verdicts) }
+        @if let Some(work) = work::overview(results) { (work) }
+        p.small {
             (experiment.candidates.len()) " candidates on " (experiment.steps.len()) " steps of the "
             (experiment.workload) " workload"
             @let preparing = results.steps().filter(|(_, step)| !step.is_compared()).count();
@@ -30,9 +34,6 @@ pub(super) fn page(results: &Results<'_>, options: &Options, bisected: Option<&B
             }
             "."
         }
-        @if let Some(bisected) = bisected { (bisection::link(bisected)) }
-        @if let Some(verdicts) = verdicts::overview(results) { (verdicts) }
-        @if let Some(work) = work::overview(results) { (work) }
         @if results.has_counts_only() {
             (candidate_notes(results))
         } @else {

@@ -1,5 +1,6 @@
 //! The report as a directory of pages that work offline.
 
+mod answer;
 mod axis_labels;
 mod bisection;
 mod blocks;

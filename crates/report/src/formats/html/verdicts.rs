@@ -4,23 +4,28 @@ use basecase_analysis::Results;
 use maud::{Markup, html};
 
 use super::{forest, round_chart, table};
-use crate::tables::verdicts;
+use crate::tables::{answer, verdicts};
 use crate::words::{TWO_MODES, all_mode_lines, mode_lines, refusal, suite_lines};
 
-/// The verdicts on all steps; `None` for an experiment that is not in rounds.
+/// The verdicts on all steps, drawn first; `None` for an experiment that is not in rounds.
 pub(super) fn overview(results: &Results<'_>) -> Option<Markup> {
     let refusal = refusal(results.rounds?);
+    let matrix = answer::whole_matrix(results);
     let found = verdicts::table(results);
     Some(html! {
         section #verdicts {
             @if let Some(refusal) = &refusal { p.note role="note" { (refusal) } }
-            ul { @for line in suite_lines(results) { li { (line) } } }
-            @if let Some(found) = &found { (table::render(results, found)) }
-            (two_modes(&all_mode_lines(results)))
             @if let Some(plots) = forest::overview(results) {
-                h2 { "Intervals of the changes in throughput" }
-                p.small { (READING) }
+                h2 { "Changes in throughput" }
                 (plots)
+                p.small { (READING) }
+            }
+            @if let Some(matrix) = &matrix { (table::render(results, matrix)) }
+            h2 { "Verdicts" }
+            ul { @for line in suite_lines(results) { li { (line) } } }
+            (two_modes(&all_mode_lines(results)))
+            @if let Some(found) = &found {
+                details open[matrix.is_none()] { summary { "Every verdict" } (table::render(results, found)) }
             }
         }
     })
@@ -33,11 +38,10 @@ pub(super) fn of_step(results: &Results<'_>, step: usize) -> Option<Markup> {
     let modes: Vec<String> = results.candidates().skip(1).flat_map(of_candidate).collect();
     Some(html! {
         section #verdicts {
-            h2 { "Verdicts" }
+            @if let Some(plot) = forest::of_step(results, step) { (plot) }
+            p.small { (READING) }
             (table::render(results, &found))
             (two_modes(&modes))
-            p.small { (READING) }
-            @if let Some(plot) = forest::of_step(results, step) { (plot) }
             @if let Some(rounds) = round_chart::of_step(results, step) { (rounds) }
         }
     })

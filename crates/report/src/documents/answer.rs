@@ -1,0 +1,103 @@
+//! The answer of an experiment in few lines: what a run ends with.
+
+use basecase_analysis::{Results, failures};
+
+use super::{Block, notes, title};
+use crate::options::Options;
+use crate::tables::answer::{self, Room};
+use crate::words::{refusal, sentences, unsettled};
+
+/// Most lines of an answer.
+const MOST_LINES: usize = 25;
+/// Lines of the title, of the table's head with how to read it, of what follows the table, and of the gaps between them.
+const OTHER_LINES: usize = 11;
+/// A table has at least so many rows.
+const LEAST_ROWS: usize = 4;
+/// Most contenders with a sentence each.
+const MOST_SENTENCES: usize = 3;
+
+/// Sentences, the table of what changed, and what is not settled.
+pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
+    let letters = options.columns;
+    let mut blocks = vec![Block::Title(title(results))];
+    blocks.extend(results.rounds.and_then(refusal).map(Block::Note));
+    let mut sentences = sentences(results, options.thresholds);
+    if results.experiment.candidates.len() > MOST_SENTENCES + 1 {
+        sentences.truncate(MOST_SENTENCES);
+    }
+    let lines = |sentence: &String| sentence.chars().count().div_ceil(letters.saturating_sub(10).max(1));
+    let used = OTHER_LINES + sentences.iter().map(lines).sum::<usize>();
+    if !sentences.is_empty() {
+        blocks.push(Block::List(sentences));
+    }
+    let room = Room { letters, rows: MOST_LINES.saturating_sub(used).max(LEAST_ROWS) };
+    let table = answer::table(results, room);
+    let left_out = table.as_ref().map_or(0, |(_, left_out)| *left_out);
+    blocks.extend(table.map(|(table, _)| Block::Table(table)));
+    let rest: Vec<String> = rest(results, left_out);
+    if !rest.is_empty() {
+        blocks.push(Block::Paragraph(rest.join(" ")));
+    }
+    blocks
+}
+
+/// What the table does not say.
+fn rest(results: &Results<'_>, left_out: usize) -> Vec<String> {
+    let more =
+        (left_out > 0).then(|| format!("{left_out} more {}.", if left_out == 1 { "step" } else { "steps" }));
+    let unsettled = unsettled(results).map(|words| format!("{words}."));
+    let failed = failures(results).len();
+    let failed = (failed > 0).then(|| format!("{failed} failed."));
+    let warnings = notes::warnings(results).len();
+    let warnings =
+        (warnings > 0).then(|| format!("{warnings} {}.", if warnings == 1 { "warning" } else { "warnings" }));
+    let mut rest: Vec<String> = [more, unsettled, failed, warnings].into_iter().flatten().collect();
+    if !rest.is_empty() {
+        rest.push("`basecase report --format text` has the rest.".to_owned());
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use basecase_analysis::{Counted, fixture};
+    use basecase_model::{Experiment, Trial};
+
+    use crate::{Options, TextFormat};
+
+    /// The answer on the terminal of so many columns; it never is longer than 25 lines, nor wider than the terminal.
+    fn answer(experiment: &Experiment, trials: &[Trial], counted: Option<Counted>, columns: usize) -> String {
+        let options = Options { counted: counted.unwrap_or_default(), columns, ..Options::default() };
+        let text = crate::render(experiment, trials, TextFormat::ANSWER, &options);
+        assert!(text.lines().count() <= 25, "{text}");
+        for line in text.lines() {
+            assert!(line.chars().count() <= columns, "{line}");
+        }
+        text
+    }
+
+    #[test]
+    fn two_candidates_with_counts_and_times() {
+        let (mut experiment, trials, counted) = fixture::counted_in_rounds();
+        experiment.candidates.truncate(2);
+        for columns in [80, 120] {
+            insta::assert_snapshot!(answer(&experiment, &trials, Some(counted.clone()), columns));
+        }
+    }
+
+    #[test]
+    fn several_candidates_are_a_matrix() {
+        let (experiment, trials) = fixture::in_rounds();
+        insta::assert_snapshot!(answer(&experiment, &trials, None, 80));
+        let (experiment, counted) = fixture::counted();
+        insta::assert_snapshot!(answer(&experiment, &[], Some(counted), 80));
+    }
+
+    #[test]
+    fn single_runs_have_no_verdict() {
+        let (mut experiment, trials) = fixture::sample();
+        insta::assert_snapshot!(answer(&experiment, &trials, None, 80));
+        experiment.candidates.truncate(2);
+        insta::assert_snapshot!(answer(&experiment, &trials, None, 80));
+    }
+}

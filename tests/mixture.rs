@@ -8,7 +8,7 @@ use basecase_tests::running::HARDLY_SETTLES;
 fn four_engines_run_the_ten_steps_in_one_report() {
     let sandbox = Sandbox::new();
     let candidates = ["postgres:18.6", "mysql:8.0.31", "mariadb:10.11.18#rocksdb", "sqlite"];
-    let mut arguments = vec!["compare"];
+    let mut arguments = vec!["compare", "--full"];
     arguments.extend(candidates);
     arguments.extend(["--rows", "5000", "--writes", "1000", "--seconds", "1"]);
     arguments.extend(HARDLY_SETTLES);

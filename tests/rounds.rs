@@ -20,7 +20,7 @@ fn what_a_candidate_puts_off_that_is_measured_against_itself_is_paid_and_told() 
     let steps = ["update-nonindex", "--rounds", "5"];
     // A vacuum of the server's own would pay before it is asked to.
     let settings = ["--set", "shared_buffers=128MB", "--set", "autovacuum=off"];
-    let candidates = ["compare", "postgres:18.6", "postgres:18.6"];
+    let candidates = ["compare", "postgres:18.6", "postgres:18.6", "--full"];
     let list = [&candidates[..], &MICROBENCHMARKS, &steps, &settings, &SHORT_TIMES, &HARDLY_SETTLES, &PLACES]
         .concat();
     let output = sandbox.output(&list);

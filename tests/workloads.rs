@@ -21,7 +21,7 @@ fn compare_for(
     workload: &[&str],
 ) -> (String, Vec<Trial>) {
     let timing = ["--option", seconds, "--warm-up-seconds", "0", "--settle", "off"];
-    let arguments = [&["compare"], candidates, workload, &timing, &PLACES].concat();
+    let arguments = [&["compare", "--full"], candidates, workload, &timing, &PLACES].concat();
     let output = sandbox.output(&arguments);
     assert_eq!(output.status.code(), Some(0), "{}", sandbox.transcript(&output));
     let trials = trials(&sandbox.path().join("s.sqlite"));

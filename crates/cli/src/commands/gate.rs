@@ -6,10 +6,10 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use basecase_analysis::{Counts, Gate as Verdicts, Results, Rounds};
 use basecase_lab::RunOptions;
-use basecase_report::{Options, TextFormat, gate_summary, junit};
+use basecase_report::{Options, gate_summary, junit};
 
 use super::experiment::request;
-use super::perform::{Measured, measure, report_options};
+use super::perform::{Measured, measure, report_options, text_format};
 use crate::Outcome;
 use crate::arguments::Gate;
 use crate::output;
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &Gate, reporter: &Reporter) -> Result<Outcome> {
     };
     let written = write_files(arguments, &verdicts);
     let options = Options { counted: counted.clone(), ..report_options(places) };
-    let format = if places.json { TextFormat::JSON } else { TextFormat::TEXT };
+    let format = text_format(places);
     if let Err(error) = output::print_report(&basecase_report::render(experiment, trials, format, &options)) {
         reporter.error(&error);
     }

@@ -212,16 +212,21 @@ pub(crate) fn perform(
         counted: measured.counted.clone(),
         ..report_options(arguments)
     };
-    let format = match arguments {
-        PlaceArguments { json: true, .. } => TextFormat::JSON,
-        PlaceArguments { full: true, .. } => TextFormat::TEXT,
-        _ => TextFormat::ANSWER,
-    };
+    let format = text_format(arguments);
     let printed = output::print_report(&basecase_report::render(experiment, trials, format, &options));
     let written = measured.write_pages(&options, arguments, reporter);
     let outcome = measured.summarize(arguments, reporter);
     printed.and(written)?;
     Ok(outcome)
+}
+
+/// What a run prints: the answer, unless something else is asked for.
+pub(crate) fn text_format(arguments: &PlaceArguments) -> TextFormat {
+    match arguments {
+        PlaceArguments { json: true, .. } => TextFormat::JSON,
+        PlaceArguments { full: true, .. } => TextFormat::TEXT,
+        _ => TextFormat::ANSWER,
+    }
 }
 
 /// What the arguments of a run say of its report.

@@ -1,11 +1,11 @@
 //! The answer of an experiment in few lines: what a run ends with.
 
-use basecase_analysis::{Results, failures};
+use basecase_analysis::{Failure, Results, failures};
 
 use super::{Block, notes, title};
 use crate::options::Options;
 use crate::tables::answer::{self, Room};
-use crate::words::{refusal, sentences, unsettled};
+use crate::words::{FailureWords as _, refusal, sentences, unsettled};
 
 /// Most lines of an answer.
 const MOST_LINES: usize = 25;
@@ -13,6 +13,8 @@ const MOST_LINES: usize = 25;
 const OTHER_LINES: usize = 11;
 /// A table has at least so many rows.
 const LEAST_ROWS: usize = 4;
+/// Most failures with their reason.
+const FAILED: usize = 2;
 /// Most contenders with a sentence each.
 const MOST_SENTENCES: usize = 3;
 
@@ -25,15 +27,27 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     if results.experiment.candidates.len() > MOST_SENTENCES + 1 {
         sentences.truncate(MOST_SENTENCES);
     }
+    // The report has the rest of each.
+    let first_sentence = |note: String| match note.split_once(". ") {
+        Some((first, _)) => format!("{first}."),
+        None => note,
+    };
+    let notes: Vec<String> = notes::candidates(results.experiment).map(first_sentence).collect();
+    let failed = failed(results);
     let lines = |sentence: &String| sentence.chars().count().div_ceil(letters.saturating_sub(10).max(1));
-    let used = OTHER_LINES + sentences.iter().map(lines).sum::<usize>();
+    let said = sentences.iter().chain(&notes).chain(&failed);
+    let used = OTHER_LINES + said.map(lines).sum::<usize>();
     if !sentences.is_empty() {
         blocks.push(Block::List(sentences));
     }
+    blocks.extend(notes.into_iter().map(Block::Note));
     let room = Room { letters, rows: MOST_LINES.saturating_sub(used).max(LEAST_ROWS) };
     let table = answer::table(results, room);
     let left_out = table.as_ref().map_or(0, |(_, left_out)| *left_out);
     blocks.extend(table.map(|(table, _)| Block::Table(table)));
+    if !failed.is_empty() {
+        blocks.push(Block::List(failed));
+    }
     let rest: Vec<String> = rest(results, left_out);
     if !rest.is_empty() {
         blocks.push(Block::Paragraph(rest.join(" ")));
@@ -41,17 +55,29 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     blocks
 }
 
+/// What failed, the first ones with the reason's first line.
+fn failed(results: &Results<'_>) -> Vec<String> {
+    let all = failures(results);
+    let line = |failure: &Failure<'_>| {
+        let reason = failure.reason.lines().next().unwrap_or_default();
+        format!("{} failed: {reason}", failure.place())
+    };
+    let mut lines: Vec<String> = all.iter().take(FAILED).map(line).collect();
+    if all.len() > FAILED {
+        lines.push(format!("{} more failed", all.len() - FAILED));
+    }
+    lines
+}
+
 /// What the table does not say.
 fn rest(results: &Results<'_>, left_out: usize) -> Vec<String> {
     let more =
         (left_out > 0).then(|| format!("{left_out} more {}.", if left_out == 1 { "step" } else { "steps" }));
     let unsettled = unsettled(results).map(|words| format!("{words}."));
-    let failed = failures(results).len();
-    let failed = (failed > 0).then(|| format!("{failed} failed."));
     let warnings = notes::warnings(results).len();
     let warnings =
         (warnings > 0).then(|| format!("{warnings} {}.", if warnings == 1 { "warning" } else { "warnings" }));
-    let mut rest: Vec<String> = [more, unsettled, failed, warnings].into_iter().flatten().collect();
+    let mut rest: Vec<String> = [more, unsettled, warnings].into_iter().flatten().collect();
     if !rest.is_empty() {
         rest.push("`basecase report --format text` has the rest.".to_owned());
     }

@@ -56,7 +56,7 @@ impl BuildStep {
 }
 
 /// What the first step of most builds is called.
-const CONFIGURING: &str = "configuring";
+pub(super) const CONFIGURING: &str = "configuring";
 
 /// The steps of a build of `kind`: configuring, compiling, installing.
 ///

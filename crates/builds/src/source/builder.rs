@@ -265,7 +265,13 @@ impl Builder {
         };
         let folders = Folders { objects, stage: stage.path().to_path_buf(), source, prefix };
         let steps = steps(kind, &self.toolchain, &folders, &compilers, &build.arguments, jobs)?;
-        self.run(steps, &build, &place, kept.as_ref(), notify)?;
+        let ran = self.run(steps, &build, &place, kept.as_ref(), notify);
+        if let (Err(CompileError::Step(step)), Some(kept)) = (&ran, &kept)
+            && step.lacks_package()
+        {
+            kept.forget()?;
+        }
+        ran?;
         let given = act(account, || Ok(flags_given(kind, &folders)));
         build.flags = given.ok().flatten().unwrap_or(build.flags);
         let installed = work.installed(&folders, &stage, account)?;

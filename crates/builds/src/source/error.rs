@@ -8,6 +8,9 @@ use basecase_process::FolderError;
 use basecase_repository::RepositoryError;
 use thiserror::Error;
 
+use super::build_step::CONFIGURING;
+use super::hint;
+
 /// Why a build could not be made from source.
 #[derive(Debug, Error)]
 pub enum CompileError {
@@ -217,7 +220,7 @@ pub struct StepError {
 }
 
 impl StepError {
-    /// Whether it failed for want of space or memory or was stopped, and not by what it compiles.
+    /// Whether it failed for want of space, memory, a package or the network, or was stopped, and not by what it compiles.
     pub fn is_of_machine(&self) -> bool {
         let signs = [
             "No space left on device",
@@ -228,7 +231,18 @@ impl StepError {
             "Interrupt",
             "Disk quota exceeded",
         ];
-        self.status.contains("signal") || signs.iter().any(|sign| self.tail.contains(sign))
+        self.lacks_package()
+            || self.status.contains("signal")
+            || signs.iter().any(|sign| self.tail.contains(sign))
+    }
+}
+
+impl StepError {
+    /// Whether it failed because a package is not installed.
+    pub(crate) fn lacks_package(&self) -> bool {
+        // MariaDB's build downloads libraries that are not installed.
+        let downloads = self.tail.contains("Could not resolve host");
+        downloads || self.step == CONFIGURING && self.hint.contains(hint::MISSING)
     }
 }
 
@@ -280,5 +294,9 @@ mod tests {
         assert!(!failed("exit status: 1", "  /tmp/cc1.s: fatal error: No space left on device"));
         assert!(!failed("exit status: 1", "  gcc: fatal error: Killed signal terminated program cc1"));
         assert!(!failed("signal: 15 (SIGTERM)", ""), "it was stopped");
+        assert!(
+            !failed("exit status: 2", "  Could not resolve host: github.com"),
+            "a library is not installed"
+        );
     }
 }

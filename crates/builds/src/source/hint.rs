@@ -88,13 +88,12 @@ pub(crate) fn of_log(log: &str) -> String {
 const NO_IDEA: &str =
     "the log has every command and its output; options of configure or CMake are added with --configure";
 
+/// What a hint says of packages that are not installed.
+pub(super) const MISSING: &str = " is missing; on Debian";
+
 fn install(packages: &[&str]) -> String {
     let names: Vec<String> = packages.iter().map(|name| (*name).to_owned()).collect();
-    format!(
-        "{} is missing; on Debian, run `apt-get install --no-upgrade {}`",
-        alternatives(&names),
-        packages.join(" ")
-    )
+    format!("{}{MISSING}, run `apt-get install --no-upgrade {}`", alternatives(&names), packages.join(" "))
 }
 
 fn is_error(line: &str) -> bool {

@@ -61,6 +61,17 @@ impl KeptFolder {
         self.folder.path().join(CONFIGURED).exists()
     }
 
+    /// Forgets what was configured and compiled: what was found of this machine may not hold any more.
+    pub(crate) fn forget(&self) -> Result<(), CompileError> {
+        let [configured, objects] = [CONFIGURED, OBJECTS].map(|name| self.folder.path().join(name));
+        let gone = |removed: io::Result<()>, path: &Path| match removed {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(CompileError::file(path)(error)),
+            _ => Ok(()),
+        };
+        gone(fs::remove_file(&configured), &configured)?;
+        gone(fs::remove_dir_all(&objects), &objects)
+    }
+
     /// Remembers that configuring has succeeded.
     pub(crate) fn set_configured(&self) -> Result<(), CompileError> {
         let path = self.folder.path().join(CONFIGURED);

@@ -27,6 +27,8 @@ const ENDINGS: u32 = 50;
 const WORK: Duration = MS.saturating_mul(1_500);
 /// The same at most, where the rounds before tell how the time is best spent.
 pub(crate) const MOST_WORK: Duration = MS.saturating_mul(6_000);
+/// The least share of their usual times that a step's work and warm-up are given where a budget would end before its rounds can be judged.
+const LEAST_SHARE: f64 = 0.2;
 /// Fewest and most passes.
 const PASSES: (u32, u32) = (2, 50);
 /// From this many passes it is known what is typical of them, if slices are shorter than [`LONG`].
@@ -144,6 +146,8 @@ pub(crate) struct SliceScheduler {
     kept: Option<Kept>,
     experience: Option<Experience>,
     most_work: Duration,
+    /// The share of their usual times that work and warm-up have, 0 to 1.
+    share: f64,
     pass: u32,
     /// The number of the present sessions.
     session: u32,
@@ -163,7 +167,9 @@ impl SliceScheduler {
     ) -> Self {
         let SliceSettings { base, slice, experience, most_work, most_sessions, timing } = settings;
         let writes = step.writes;
-        let time = timing.of(if is_first { FIRST_WARM_UP } else { WARM_UP }) / 2;
+        let work = timing.of(if writes { 2 * WRITING_PASSES * WRITING } else { WORK });
+        let share = (most_work.as_secs_f64() / work.as_secs_f64()).clamp(LEAST_SHARE, 1.0);
+        let time = timing.of(if is_first { FIRST_WARM_UP } else { WARM_UP }).mul_f64(share / 2.0);
         let order = orders.shuffled(&name, 0, candidates);
         let half = |nth: usize| match (writes, nth) {
             (true, 0) => WarmUp::Probe,
@@ -190,6 +196,7 @@ impl SliceScheduler {
             kept: None,
             experience,
             most_work,
+            share,
             pass: 0,
             session: 0,
             most_sessions,
@@ -312,14 +319,16 @@ impl SliceScheduler {
         if self.writes {
             let usual = self.timing.of(WRITING);
             let length = usual.max(shortest);
-            let passes = passes_of(2 * WRITING_PASSES * usual, length).max(TYPICAL_PASSES);
+            let passes =
+                passes_of((2 * WRITING_PASSES * usual).mul_f64(self.share), length).max(TYPICAL_PASSES);
             let passes_of_session = self.passes_of_session(length);
             let end = SliceEnd::Events(self.events_of_slowest(length));
             return Kept { end, passes, passes_of_session };
         }
         let length = self.slice.unwrap_or_else(|| length_at(self.slowest(), shortest, self.timing));
         let fewest = if length < self.timing.of(LONG) { TYPICAL_PASSES } else { PASSES.0 };
-        let passes = passes_of(self.timing.of(WORK), length).clamp(fewest, PASSES.1);
+        let work = self.timing.of(WORK).mul_f64(self.share);
+        let passes = passes_of(work, length).clamp(fewest, PASSES.1);
         let passes_of_session = self.passes_of_session(length);
         let usual = Kept { end: SliceEnd::After(length), passes, passes_of_session };
         match self.experience.filter(|_| length < self.timing.of(LONG)) {
@@ -386,32 +395,42 @@ mod tests {
         ending: Duration,
     ) -> Vec<SliceSpec> {
         let step = StepFacts { writes, threads: Some(threads), ..StepFacts::EMPTY };
-        let settings = SliceSettings {
-            base: 1,
-            slice: None,
-            experience: None,
-            most_work: MOST_WORK,
-            most_sessions: 1,
-            timing: Timing::ORDINARY,
-        };
+        let settings = SliceSettings { base: 1, ..SETTINGS };
         let scheduler =
             SliceScheduler::new(Orders::new(7), "step".into(), candidates, &step, false, settings);
         specs_at(scheduler, |_| rate, ending)
     }
 
+    const SETTINGS: SliceSettings = SliceSettings {
+        base: 0,
+        slice: None,
+        experience: None,
+        most_work: MOST_WORK,
+        most_sessions: 1,
+        timing: Timing::ORDINARY,
+    };
+
     /// Of two candidates whose sessions are opened anew.
     fn specs_of_sessions(writes: bool, rate: f64) -> Vec<SliceSpec> {
         let step = StepFacts { writes, threads: Some(1), ..StepFacts::EMPTY };
-        let settings = SliceSettings {
-            base: 0,
-            slice: None,
-            experience: None,
-            most_work: MOST_WORK,
-            most_sessions: 24,
-            timing: Timing::ORDINARY,
-        };
+        let settings = SliceSettings { most_sessions: 24, ..SETTINGS };
         let scheduler = SliceScheduler::new(Orders::new(7), "step".into(), 2, &step, false, settings);
         specs_at(scheduler, |_| rate, Duration::ZERO)
+    }
+
+    #[test]
+    fn a_short_budget_shortens_work_and_warm_up_alike() {
+        let step = StepFacts { writes: true, threads: Some(1), ..StepFacts::EMPTY };
+        let [usual, short, least] = [MOST_WORK, WORK / 3, Duration::ZERO].map(|most_work| {
+            let settings = SliceSettings { most_work, ..SETTINGS };
+            let scheduler = SliceScheduler::new(Orders::new(7), "step".into(), 2, &step, false, settings);
+            (scheduler.share, specs_at(scheduler, |_| 1000.0, Duration::ZERO).len())
+        });
+        assert!(usual.0 == 1.0 && short.0 < 0.4 && least.0 == LEAST_SHARE);
+        assert!(
+            short.1 < usual.1 / 2 && short.1 >= least.1 && least.1 >= 24,
+            "{usual:?} {short:?} {least:?}"
+        );
     }
 
     #[test]
@@ -513,14 +532,8 @@ mod tests {
     fn allocation(sds: [f64; 3], most_sessions: u32, most_work: Duration) -> (u32, u32) {
         let [pass, session, start] = sds.map(|sd| sd * sd);
         let variances = StepVariances { pass, session, start };
-        let settings = SliceSettings {
-            base: 0,
-            slice: None,
-            experience: Some(Experience { variances, fixed_time: Duration::from_secs(3) }),
-            most_work,
-            most_sessions,
-            timing: Timing::ORDINARY,
-        };
+        let experience = Some(Experience { variances, fixed_time: Duration::from_secs(3) });
+        let settings = SliceSettings { experience, most_work, most_sessions, ..SETTINGS };
         let step = StepFacts { threads: Some(1), ..StepFacts::EMPTY };
         let scheduler = SliceScheduler::new(Orders::new(7), "step".into(), 2, &step, false, settings);
         let specs = specs_at(scheduler, |_| 1e6, Duration::ZERO);
@@ -533,7 +546,7 @@ mod tests {
         assert_eq!(allocation([0.02, 0.0, 0.02], 1, MOST_WORK), (8, 1), "starts scatter: go on to the next");
         assert_eq!(allocation([0.2, 0.0, 0.02], 1, MOST_WORK), (71, 1), "passes scatter: 10 times as many");
         assert_eq!(allocation([0.2, 0.0, 0.0], 1, MOST_WORK), (100, 1), "as far as there is time");
-        assert_eq!(allocation([0.2, 0.0, 0.0], 1, MS), (25, 1), "and the usual number in any case");
+        assert_eq!(allocation([0.2, 0.0, 0.0], 1, MS), (6, 1), "and as few as are typical in any case");
         assert_eq!(allocation([0.001, 0.0, 0.02], 1, MOST_WORK), (6, 1), "until it is known what is typical");
         let (passes, sessions) = allocation([0.01, 0.04, 0.01], 24, MOST_WORK);
         assert!(sessions >= 15 && passes == 2 * sessions, "sessions scatter: {passes} passes of {sessions}");

@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Compare two SQLite configs; takes a minute and needs no server
+    /// Compare two versions of SQLite in rounds; takes two minutes and needs no server
     Demo(Demo),
     /// Compare builds or configs; the first candidate is the base case
     #[command(after_help = examples::COMPARE)]

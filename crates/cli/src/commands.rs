@@ -3,6 +3,7 @@
 pub(crate) mod bisect;
 pub(crate) mod calibrate;
 pub(crate) mod count;
+pub(crate) mod demo;
 pub(crate) mod experiment;
 pub(crate) mod explain;
 pub(crate) mod gate;

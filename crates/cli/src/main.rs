@@ -92,7 +92,7 @@ fn main() -> ExitCode {
     };
     let reporter = Reporter::new(progress_of(&arguments.command));
     let result = match arguments.command {
-        Command::Demo(command) => commands::experiment::demo(&command, &reporter),
+        Command::Demo(command) => commands::demo::demo(&command, &reporter),
         Command::Compare(command) => commands::experiment::compare(&command, &reporter),
         Command::Count(command) => commands::count::run(&command, &reporter),
         Command::Gate(command) => commands::gate::run(&command, &reporter),

@@ -1,83 +1,20 @@
-//! `demo`, `compare` and `run`: three ways to ask for an experiment, one way to run it.
+//! `compare` and `run`: two ways to ask for an experiment, one way to run it.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow, bail};
-use basecase_analysis::{Counted, Preset};
+use anyhow::{Result, bail};
 use basecase_lab::experiment_file::{self, Variant};
 use basecase_lab::{
-    CandidateSpec, InsertBenchmark, LOADS, MemoryRequest, MemorySize, Missing, PinRequest, Protocol, Request,
-    Rounds, RunOptions, Sizes, Timing, Verify,
+    CandidateSpec, MemoryRequest, MemorySize, Missing, Protocol, Request, Rounds, RunOptions, Sizes,
 };
-use basecase_server::Settle;
-use basecase_workload::insert_benchmark::{self, Pace};
+use basecase_workload::insert_benchmark;
 
-use super::perform::{check, make_folder, perform};
+use super::perform::{check, perform};
 use crate::Outcome;
-use crate::arguments::{
-    Compare, CountsEngineArgument, Demo, PlaceArguments, ProbeArgument, Run, WorkloadArguments,
-};
+use crate::arguments::{Compare, PlaceArguments, Run, WorkloadArguments};
 use crate::reporter::{Part, Reporter};
 use crate::value::CandidateArgument;
 use crate::workload::choose;
-
-/// Compares two SQLite configs that really differ, at a size that takes about a minute.
-pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
-    let (request, places) = demo_request(arguments)?;
-    make_folder(&arguments.out)?;
-    perform(&request, &places, RunOptions::default(), reporter)
-}
-
-/// The request of `demo`, and where its results go.
-pub(crate) fn demo_request(arguments: &Demo) -> Result<(Request, PlaceArguments)> {
-    let candidates = ["sqlite@rollback_full", "sqlite@wal_normal"]
-        .into_iter()
-        .map(str::parse)
-        .collect::<Result<Vec<CandidateSpec>, _>>()?;
-    let sizes = Sizes { rows: Some(50_000), writes: Some(5_000), seconds: Some(3), ..Sizes::default() };
-    let parameters = sizes.parameters(Pace::Bursts, None).map_err(|reason| anyhow!(reason))?;
-    let request = Request {
-        name: "demo".to_owned(),
-        candidates,
-        workload: Arc::new(InsertBenchmark::new(parameters)),
-        pin: PinRequest::default(),
-        settle: Settle::Condition,
-        settle_limit: None,
-        verify: Verify::Full,
-        step_limit_seconds: None,
-        extra_settings: Vec::new(),
-        memory: None,
-        meant_io_bound: false,
-        protocol: Protocol::Classic,
-        replicates: Vec::new(),
-        missing: Missing::Refuse,
-    };
-    let places = PlaceArguments {
-        store: arguments.out.join("results.sqlite"),
-        out: arguments.out.join("report"),
-        data: Some(arguments.out.join("data")),
-        transport: None,
-        timing: Timing::ORDINARY,
-        connect_timeout: basecase_client::CONNECT_PATIENCE,
-        keep_data: false,
-        rebuild: false,
-        loads: LOADS,
-        budget: None,
-        probe: ProbeArgument::On,
-        profile: Vec::new(),
-        profile_measured: false,
-        counts: false,
-        counts_engine: CountsEngineArgument::Auto,
-        counts_detect: Counted::DETECT,
-        json: false,
-        full: false,
-        memory: None,
-        thresholds: Preset::default().thresholds(),
-        progress: arguments.progress,
-    };
-    Ok((request, places))
-}
 
 pub(crate) fn compare(arguments: &Compare, reporter: &Reporter) -> Result<Outcome> {
     perform(&request(arguments)?, &arguments.places, RunOptions::default(), reporter)

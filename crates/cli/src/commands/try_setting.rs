@@ -7,7 +7,8 @@ use basecase_model::Experiment;
 use basecase_store::Store;
 use clap::Parser as _;
 
-use super::experiment::{demo_request, request, selected};
+use super::demo::demo_requests;
+use super::experiment::{request, selected};
 use super::perform::{check_same, measure_without_pages};
 use super::store::{counted, explained};
 use crate::arguments::{Arguments, Command, Explain, PlaceArguments};
@@ -128,7 +129,7 @@ fn requests(command: Command) -> Result<Option<(Vec<Request>, PlaceArguments)>> 
             let variants = selected(&run)?.into_iter();
             (variants.map(|experiment_file::Variant { request, .. }| request).collect(), run.places)
         }
-        Command::Demo(demo) => demo_request(&demo).map(|(request, places)| (vec![request], places))?,
+        Command::Demo(demo) => demo_requests(&demo)?,
         _ => return Ok(None),
     }))
 }

@@ -1,0 +1,109 @@
+//! `demo`: two versions of SQLite, compiled and compared within two minutes.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use basecase_builds::{BuildRequest, Library, ObtainError, default_home};
+use basecase_lab::{CountsEngine, Request, RunOptions};
+use clap::Parser as _;
+
+use super::experiment::request;
+use super::perform::{make_folder, perform};
+use crate::Outcome;
+use crate::arguments::{Arguments, Command, Compare, Demo, PlaceArguments};
+use crate::output;
+use crate::reporter::Reporter;
+
+/// A version of 2018 that distributions still carry, and one of this year.
+const VERSIONS: [&str; 2] = ["sqlite:3.26.0", "sqlite:3.54.1"];
+/// Configs of the bundled version that really differ: what is left without a network or a C compiler.
+const CONFIGS: [&str; 2] = ["sqlite@rollback_full", "sqlite@wal_normal"];
+/// Steps that read and one that writes.
+const STEPS: &str = "point-query,range-covered-pk,scan,read-only-count,random-points=10,update-index";
+const ROWS: &str = "20000";
+/// How long compiling, rounds and counts may take together.
+const WHOLE: Duration = Duration::from_secs(112);
+/// How long the counts of these steps take on two processors, which come last.
+const COUNTS: Duration = Duration::from_secs(20);
+/// The least time for rounds: with less there would be no verdict.
+const LEAST_ROUNDS: Duration = Duration::from_secs(45);
+
+/// Compares two versions of SQLite in rounds, and by their work where something can count it.
+pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
+    let began = Instant::now();
+    make_folder(&arguments.out)?;
+    let candidates = match compile(reporter) {
+        Ok(()) => VERSIONS,
+        Err(error) => {
+            basecase_stop::check()?;
+            let reason = output::error_text(&error);
+            let reason = reason.lines().next().unwrap_or_default();
+            reporter.note(&format!(
+                "two configs of the bundled SQLite are compared, because other versions cannot be had: {reason}"
+            ));
+            CONFIGS
+        }
+    };
+    let counts = basecase_lab::check_counts_engine(CountsEngine::Auto).is_ok();
+    if !counts {
+        reporter.note("with valgrind installed, the demo also counts the instructions of each step and names the functions that changed");
+    }
+    let kept = if counts { COUNTS } else { Duration::ZERO };
+    let budget = WHOLE.saturating_sub(began.elapsed()).saturating_sub(kept).max(LEAST_ROUNDS);
+    let compare = comparison(arguments, candidates)?;
+    let places = PlaceArguments { budget: Some(budget), counts, ..compare.places.clone() };
+    perform(&demo_request(&compare)?, &places, RunOptions::default(), reporter)
+}
+
+/// What the demo may have asked for, likeliest first, and where its results go.
+pub(crate) fn demo_requests(arguments: &Demo) -> Result<(Vec<Request>, PlaceArguments)> {
+    let asked = [VERSIONS, CONFIGS].map(|candidates| comparison(arguments, candidates));
+    let asked: Vec<Compare> = asked.into_iter().collect::<Result<_>>()?;
+    let places = asked[0].places.clone();
+    Ok((asked.iter().map(demo_request).collect::<Result<_>>()?, places))
+}
+
+fn demo_request(compare: &Compare) -> Result<Request> {
+    Ok(Request { name: "demo".to_owned(), ..request(compare)? })
+}
+
+/// The demo as a command that users can give themselves.
+fn comparison(arguments: &Demo, candidates: [&str; 2]) -> Result<Compare> {
+    let path = |name: &str| arguments.out.join(name).into_os_string();
+    let words =
+        ["--workload", "microbenchmarks", "--list", STEPS, "--tables", "1", "--rows", ROWS, "--budget", "1m"];
+    let first = ["basecase", "compare"].into_iter().chain(candidates).chain(words).map(Into::into);
+    let places = [("--store", "results.sqlite"), ("--out", "report"), ("--data", "data")];
+    let places = places.into_iter().flat_map(|(option, name)| [option.into(), path(name)]);
+    match Arguments::try_parse_from(first.chain(places)).context("the demo's own options")?.command {
+        Command::Compare(compare) => {
+            let places = PlaceArguments { progress: arguments.progress, ..compare.places.clone() };
+            Ok(Compare { places, ..*compare })
+        }
+        _ => bail!("the demo asks for another command than compare"),
+    }
+}
+
+/// Compiles both versions at once, unless they are here already.
+fn compile(reporter: &Reporter) -> Result<()> {
+    let home = default_home()?;
+    let obtained: Vec<Result<(), ObtainError>> = thread::scope(|scope| {
+        let obtain = |version: &'static str| {
+            let home = &home;
+            scope.spawn(move || {
+                let library = Library::open(home)?;
+                let request: BuildRequest = version.parse()?;
+                let notify = &mut |text: &str| reporter.note(text);
+                library
+                    .resolve(&[request])?
+                    .iter()
+                    .try_for_each(|source| library.obtain(source, notify).map(drop))
+            })
+        };
+        let threads = VERSIONS.map(obtain);
+        let joined = threads.map(|thread| thread.join());
+        joined.into_iter().filter_map(Result::ok).collect()
+    });
+    Ok(obtained.into_iter().collect::<Result<(), ObtainError>>()?)
+}

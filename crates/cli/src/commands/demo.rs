@@ -107,3 +107,23 @@ fn compile(reporter: &Reporter) -> Result<()> {
     });
     Ok(obtained.into_iter().collect::<Result<(), ObtainError>>()?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::ProgressArgument;
+
+    #[test]
+    fn both_forms_of_the_demo_are_comparisons_in_rounds_of_all_its_steps() {
+        let demo = Demo { out: "out".into(), progress: ProgressArgument::Text };
+        let (requests, places) = demo_requests(&demo).unwrap();
+        assert_eq!(requests.len(), 2);
+        for request in requests {
+            assert_eq!((request.name.as_str(), request.candidates.len()), ("demo", 2));
+            let outlines = request.workload.outlines();
+            let measured = outlines.iter().filter(|outline| outline.facts.is_compared()).count();
+            assert_eq!(measured, STEPS.split(',').count());
+        }
+        assert!(places.budget.is_some() && places.store.starts_with("out"));
+    }
+}

@@ -9,12 +9,15 @@ use crate::tables::{
     Table, builds, compaction, configs, connections, events, grouped, groups, latency_ratio, lines, memory,
     purge_lag, resources, response_time, run_noise, running, statements, summary, sweeps, verdicts,
 };
-use crate::words::{FailureWords as _, TWO_MODES, all_mode_lines, caption, refusal, suite_lines};
+use crate::words::{FailureWords as _, TWO_MODES, all_mode_lines, caption, refusal, sentences, suite_lines};
 
 /// The whole report.
 pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     let experiment = results.experiment;
     let mut blocks = vec![Block::Title(title(results))];
+    if results.rounds.is_some() {
+        blocks.push(Block::List(sentences(results, options.thresholds)));
+    }
     blocks.extend(verdicts(results));
     blocks.extend(work::overview(results));
     blocks.extend(notes::candidates(experiment).map(Block::Note));

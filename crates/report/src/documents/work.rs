@@ -22,7 +22,8 @@ pub(crate) fn overview(results: &Results<'_>) -> Vec<Block> {
         blocks.push(Block::Heading("Work per operation".into()));
     }
     let answers = answers(results);
-    if !answers.is_empty() {
+    // In rounds the report begins with them.
+    if !answers.is_empty() && results.rounds.is_none() {
         blocks.push(Block::List(answers));
     }
     blocks.push(Block::Table(tables::overview(results, counts)));

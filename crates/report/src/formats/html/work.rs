@@ -6,20 +6,19 @@ use maud::{Markup, html};
 use super::{blocks, table};
 use crate::documents::{agreements, how_counted, luck, of_functions};
 use crate::tables::{anchor, work as tables};
-use crate::words::{agreement, answers, function_name, instructions_changed, what_became, work_words};
+use crate::words::{agreement, function_name, instructions_changed, what_became, work_words};
 
 /// Most functions in a drawing.
 const MOST: usize = 12;
 /// Room beside the bars for the smaller side, as a share of the largest change.
 const MARGIN: f64 = 0.04;
 
-/// The answer and the table; `None` without counts.
+/// The table, and how it agrees with times; `None` without counts.
 pub(super) fn overview(results: &Results<'_>) -> Option<Markup> {
     let counts = results.counts?;
     Some(html! {
         section #work {
             h2 { "Work per operation" }
-            ul { @for answer in answers(results) { li { (answer) } } }
             (table::render(results, &tables::overview(results, counts)))
             @let lines = agreements(results, counts);
             @if !lines.is_empty() {

@@ -16,7 +16,7 @@ use basecase_lab::{
 };
 use basecase_server::{Settle, SettleLimit};
 use basecase_workload::insert_benchmark::Pace;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Arg, Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::compiling::CompilingArguments;
 pub(crate) use self::places::{CountsEngineArgument, PlaceArguments, ProbeArgument, ProgressArgument};
@@ -66,10 +66,10 @@ pub(crate) enum Command {
     #[command(after_help = examples::GATE)]
     Gate(Box<Gate>),
     /// Find the candidates, in the order given, or the commits of a range, at which a step's speed or work changed, without measuring them all
-    #[command(after_help = examples::BISECT)]
+    #[command(after_help = examples::BISECT, mut_arg("dry_run", without_dry_run))]
     Bisect(Box<Bisect>),
     /// Find out which changes this machine can detect, by planting slowdowns of known size in a server
-    #[command(after_help = examples::CALIBRATE)]
+    #[command(after_help = examples::CALIBRATE, mut_arg("dry_run", without_dry_run))]
     Calibrate(Box<Calibrate>),
     /// Render a report from a store
     #[command(after_help = examples::REPORT)]
@@ -81,7 +81,7 @@ pub(crate) enum Command {
     #[command(after_help = examples::HISTORY)]
     History(History),
     /// Show at which commits of a range a step's speed or work changed
-    #[command(name = COMMIT_HISTORY, hide = true)]
+    #[command(name = COMMIT_HISTORY, hide = true, mut_arg("dry_run", without_dry_run))]
     CommitHistory(Box<CommitHistory>),
     /// Inspect a store
     Store(Store),
@@ -96,6 +96,9 @@ pub(crate) struct Demo {
     /// Folder for the store and the report
     #[arg(long, value_name = "DIR", default_value = "basecase-demo")]
     pub(crate) out: PathBuf,
+    /// Print what would be measured and how long it takes, and start nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Progress on standard error: text for people, or one JSON object per line for programs
     #[arg(long, value_enum, value_name = "FORM", default_value_t = ProgressArgument::Text)]
     pub(crate) progress: ProgressArgument,
@@ -156,6 +159,11 @@ pub(crate) struct Compare {
     pub(crate) compiling: CompilingArguments,
     #[command(flatten)]
     pub(crate) places: PlaceArguments,
+}
+
+/// Hides an option from commands whose experiments depend on what the ones before them found.
+fn without_dry_run(option: Arg) -> Arg {
+    option.hide(true)
 }
 
 /// Puts an option before the others of its heading.

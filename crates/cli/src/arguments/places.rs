@@ -19,6 +19,11 @@ static COUNTS_DETECT: LazyLock<String> = LazyLock::new(|| format!("{}%", 100.0 *
 /// Where things are put, and how servers are reached.
 #[derive(Args, Clone)]
 pub(crate) struct PlaceArguments {
+    /// Print what would be measured and how long it takes, and start nothing
+    ///
+    /// Builds that are not here are named, and not got
+    #[arg(long, help_heading = heading::HOW_LONG)]
+    pub(crate) dry_run: bool,
     /// Load the data of each candidate at least this many times over the rounds, so that a verdict does not rest on one load
     #[arg(long, help_heading = heading::HOW_LONG, hide_short_help = true, value_name = "N", default_value_t = LOADS, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) loads: u32,

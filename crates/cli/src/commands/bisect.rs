@@ -16,6 +16,7 @@ use basecase_report::{Options, brief_reason};
 
 use self::confirmation::Confirming;
 use super::count::request_of_counts;
+use super::dry_run;
 use super::experiment::request;
 use super::perform::{Measured, absolute, measure, report_options};
 use crate::Outcome;
@@ -52,6 +53,7 @@ pub(crate) fn run_history(arguments: &CommitHistory, reporter: &Reporter) -> Res
 
 fn search(arguments: &Bisect, samples: Option<usize>, reporter: &Reporter) -> Result<Outcome> {
     let places = &arguments.compare.places;
+    dry_run::refuse(places, if samples.is_some() { "history" } else { "bisect" })?;
     let (range, compare) = range(arguments)?;
     let request = if places.counts {
         let hint = "leave it out, or search by times, without --counts";

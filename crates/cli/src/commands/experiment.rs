@@ -25,7 +25,9 @@ use crate::workload::choose;
 /// Compares two SQLite configs that really differ, at a size that takes about a minute.
 pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
     let (request, places) = demo_request(arguments)?;
-    make_folder(&arguments.out)?;
+    if !arguments.dry_run {
+        make_folder(&arguments.out)?;
+    }
     perform(&request, &places, RunOptions::default(), reporter)
 }
 
@@ -62,6 +64,7 @@ pub(crate) fn demo_request(arguments: &Demo) -> Result<(Request, PlaceArguments)
         connect_timeout: basecase_client::CONNECT_PATIENCE,
         keep_data: false,
         rebuild: false,
+        dry_run: arguments.dry_run,
         loads: LOADS,
         budget: None,
         probe: ProbeArgument::On,
@@ -143,7 +146,7 @@ pub(crate) fn run(arguments: &Run, reporter: &Reporter) -> Result<Outcome> {
         steps_of(request)?;
     }
     // So that a mistake in the last size is found before the first runs.
-    for later in variants.iter().skip(1) {
+    for later in variants.iter().skip(1).filter(|_| !places.dry_run) {
         check(&later.request, places, reporter)?;
     }
     let began = Instant::now();

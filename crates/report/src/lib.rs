@@ -33,7 +33,7 @@ pub use documents::kept_apart;
 pub use error::Error;
 pub use formats::{FORMATS, Format, PageFormat, TextFormat, VerdictFormat};
 pub use options::Options;
-pub use words::{brief_reason, headline};
+pub use words::{brief_reason, duration, headline};
 
 /// The report as one text.
 ///

@@ -12,7 +12,7 @@ use basecase_lab::{
     BuildAhead, BuildTally, CandidateSpec, CommitRange, Probe, RangeOrder, Request, RunOptions, Search,
     SearchOptions,
 };
-use basecase_report::{Options, brief_reason};
+use basecase_report::{Options, brief_reason, duration};
 
 use self::confirmation::Confirming;
 use super::count::request_of_counts;
@@ -197,7 +197,8 @@ impl Probes {
     fn left(&self, search: &Search, passed: Duration) -> Option<String> {
         let (candidates, probes) = search.left();
         let seconds = passed.as_secs_f64() / self.done.len() as f64 * probes as f64;
-        let time = if self.done.is_empty() { String::new() } else { format!(", about {}", minutes(seconds)) };
+        let time =
+            if self.done.is_empty() { String::new() } else { format!(", about {}", duration(seconds)) };
         (candidates > 0)
             .then(|| format!("{candidates} left between them, about {probes} to be measured{time}"))
     }
@@ -271,11 +272,6 @@ impl Probes {
         }
         counts
     }
-}
-
-/// E.g. `40 s` or `6 min`.
-fn minutes(seconds: f64) -> String {
-    if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) }
 }
 
 /// What a build does, as an event.

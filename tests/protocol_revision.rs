@@ -146,6 +146,7 @@ const BESIDE: &[(&str, &[&str])] = &[
             "crates/lab/src/run/classic/forecast.rs",
             "crates/lab/src/run/rounds/calendar.rs",
             "crates/lab/src/run/rounds/open_comparisons.rs",
+            "crates/lab/src/run/rounds/standing.rs",
         ],
     ),
     (

@@ -9,6 +9,7 @@ mod compaction;
 mod configs;
 mod context;
 mod counts;
+mod dry_run;
 mod effect;
 mod error;
 mod explanation;
@@ -55,6 +56,10 @@ pub use context::{Warning, kept_apart, replicates, toolchains, warnings};
 pub use counts::{
     Causes, CellCount, Counted, Counts, FunctionSide, FunctionWork, Luck, Mover, MoverKind, SHOWN_SHARE,
     Work, WorkSummary,
+};
+pub use dry_run::{
+    DryRun, DryStep, Expected, MissingBuild, Planned, PlannedDisk, PlannedMemory, PlannedProtocol,
+    PlannedStep, StoredStep,
 };
 pub use effect::{Effect, percent, percent_of_logarithm};
 pub use error::Error;

@@ -44,7 +44,7 @@ pub use credentials::without_credentials;
 pub use form::{Form, Links, Part};
 pub use home::{HomeError, default_home};
 pub use layout::{initialises_itself, server_programs};
-pub use library::{Library, Listing};
+pub use library::{Library, Listing, Pending};
 pub use obtain_error::{Artifact, Attempt, ObtainError};
 pub use programs::ProgramsError;
 pub use recipe::{BuildRequest, Packages, Provider, Recipe, RecipeError, Source};

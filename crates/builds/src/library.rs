@@ -50,6 +50,15 @@ pub struct Library {
     verified: Mutex<BTreeSet<PathBuf>>,
 }
 
+/// What has to be done before a build is here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pending {
+    /// It is downloaded.
+    Download,
+    /// It is compiled, after its source is downloaded if need be.
+    Compile,
+}
+
 impl Library {
     /// Opens the library in `home`, and creates it if it is missing.
     ///
@@ -159,6 +168,27 @@ impl Library {
                 .into())
             }
         }
+    }
+
+    /// What has to be done before the build of `source` is here; `None` if it is.
+    ///
+    /// # Errors
+    /// If the source or a program that compiles it is missing.
+    pub fn pending(&self, source: &Source) -> Result<Option<Pending>, ObtainError> {
+        let cache = BuildCache::read(&self.builds);
+        Ok(match (&source.recipe, &source.request) {
+            (Some(recipe), _) if recipe.is_source() => {
+                (!self.listing_of_source(recipe, &cache).is_here).then_some(Pending::Compile)
+            }
+            (Some(recipe), _) => self.found(recipe).is_none().then_some(Pending::Download),
+            (None, BuildRequest::Commit(commit)) => {
+                let (builds, reserved) = (self.builds.clone(), self.provider_names());
+                let toolchain = Toolchain::system(self.account().cloned());
+                let builder = Builder { builds, toolchain, reserved, labels: true };
+                (!builder.has(&SourceOrder::of_commit(commit)?)?).then_some(Pending::Compile)
+            }
+            (None, BuildRequest::Path(_) | BuildRequest::Version { .. }) => None,
+        })
     }
 
     /// The build that `order` describes, compiled if it is not here yet. `notify` gets a line for the user before each long

@@ -16,7 +16,7 @@ use basecase_lab::{
 };
 use basecase_server::{Settle, SettleLimit};
 use basecase_workload::insert_benchmark::Pace;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Arg, Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::compiling::CompilingArguments;
 pub(crate) use self::places::{CountsEngineArgument, PlaceArguments, ProbeArgument, ProgressArgument};
@@ -31,13 +31,12 @@ use crate::value::{CandidateArgument, CandidateParser, fix, setting};
 /// The name by which the parser knows `history git:PATH A..B`, whose options are those of a search.
 pub(crate) const COMMIT_HISTORY: &str = "history-of-commits";
 
-/// Headings that options stand under in the help.
+/// Headings that options stand under in the help: the questions that they answer.
 mod heading {
-    pub(super) const WORKLOAD: &str = "Workload";
-    pub(super) const ROUNDS: &str = "Rounds";
-    pub(super) const MEASUREMENT: &str = "Measurement";
-    pub(super) const SERVERS: &str = "Servers and data";
-    pub(super) const OUTPUT: &str = "Results and output";
+    pub(super) const WHAT: &str = "What is measured";
+    pub(super) const HOW_LONG: &str = "How long";
+    pub(super) const WHERE: &str = "Where";
+    pub(super) const RESULTS: &str = "What is observed and shown";
     pub(super) const COMMITS: &str = "Commits";
     pub(super) const TRY: &str = "Try a setting";
 }
@@ -67,10 +66,10 @@ pub(crate) enum Command {
     #[command(after_help = examples::GATE)]
     Gate(Box<Gate>),
     /// Find the candidates, in the order given, or the commits of a range, at which a step's speed or work changed, without measuring them all
-    #[command(after_help = examples::BISECT)]
+    #[command(after_help = examples::BISECT, mut_arg("dry_run", without_dry_run))]
     Bisect(Box<Bisect>),
     /// Find out which changes this machine can detect, by planting slowdowns of known size in a server
-    #[command(after_help = examples::CALIBRATE)]
+    #[command(after_help = examples::CALIBRATE, mut_arg("dry_run", without_dry_run))]
     Calibrate(Box<Calibrate>),
     /// Render a report from a store
     #[command(after_help = examples::REPORT)]
@@ -82,7 +81,7 @@ pub(crate) enum Command {
     #[command(after_help = examples::HISTORY)]
     History(History),
     /// Show at which commits of a range a step's speed or work changed
-    #[command(name = COMMIT_HISTORY, hide = true)]
+    #[command(name = COMMIT_HISTORY, hide = true, mut_arg("dry_run", without_dry_run))]
     CommitHistory(Box<CommitHistory>),
     /// Inspect a store
     Store(Store),
@@ -97,6 +96,9 @@ pub(crate) struct Demo {
     /// Folder for the store and the report
     #[arg(long, value_name = "DIR", default_value = "basecase-demo")]
     pub(crate) out: PathBuf,
+    /// Print what would be measured and how long it takes, and start nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Progress on standard error: text for people, or one JSON object per line for programs
     #[arg(long, value_enum, value_name = "FORM", default_value_t = ProgressArgument::Text)]
     pub(crate) progress: ProgressArgument,
@@ -104,7 +106,9 @@ pub(crate) struct Demo {
 
 #[derive(Args, Clone)]
 pub(crate) struct Compare {
-    /// BUILD, BUILD#ENGINE or BUILD@CONFIG: postgres:18.6, mysql:8.0.x@z12a, mariadb:10.11.18#rocksdb, postgres:18.6@my.conf,
+    /// BUILD, BUILD#ENGINE or BUILD@CONFIG, such as postgres:18.6, mysql:8.0.x@z12a, sqlite@wal_normal or git:PATH@REF
+    ///
+    /// All forms: postgres:18.6, mysql:8.0.x@z12a, mariadb:10.11.18#rocksdb, postgres:18.6@my.conf,
     /// path:/opt/pg, sqlite@wal_normal, git:PATH@REF, git:PATH@REF+FILE.patch, git:PATH (its working tree),
     /// url:postgres://user:password@host:port/database, url:mysql://…
     #[arg(required = true, value_name = "CANDIDATE", value_parser = CandidateParser)]
@@ -117,38 +121,39 @@ pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) sizes: SizeArguments,
     /// Seed for all random streams
-    #[arg(long, help_heading = heading::WORKLOAD)]
+    #[arg(long, help_heading = heading::WHAT, hide_short_help = true)]
     pub(crate) seed: Option<u64>,
     /// How background writers keep their rate in read-write steps
-    #[arg(long, help_heading = heading::WORKLOAD, value_enum, default_value_t = PaceArgument::Bursts)]
+    #[arg(long, help_heading = heading::WHAT, hide_short_help = true, value_enum, default_value_t = PaceArgument::Bursts)]
     pub(crate) pace: PaceArgument,
-    /// Measure in rounds until a change of this size is found or ruled out, e.g. 3% [default in rounds: 2% for steps that read, 3%
-    /// for steps that write]
-    #[arg(long, help_heading = heading::ROUNDS, value_name = "PERCENT", value_parser = read_change)]
+    /// Measure in rounds until a change of this size is found or ruled out
+    ///
+    /// E.g. 3% [default in rounds: 2% for steps that read, 3% for steps that write]
+    #[arg(long, help_heading = heading::HOW_LONG, value_name = "PERCENT", value_parser = read_change)]
     pub(crate) detect: Option<f64>,
     /// Measure in rounds, at most this many
-    #[arg(long, help_heading = heading::ROUNDS, value_name = "N")]
+    #[arg(long, help_heading = heading::HOW_LONG, value_name = "N")]
     pub(crate) rounds: Option<u32>,
     /// Length of the slices in which candidates take turns, e.g. 30ms [default: as short as the step's speed allows]
-    #[arg(long, help_heading = heading::ROUNDS, display_order = LAST, value_name = "TIME", value_parser = read_time)]
+    #[arg(long, help_heading = heading::HOW_LONG, hide_short_help = true, display_order = LAST, value_name = "TIME", value_parser = read_time)]
     pub(crate) slice: Option<Duration>,
     /// How to settle vacuum, checkpoint and write-back debt before the read-write steps
-    #[arg(long, help_heading = heading::MEASUREMENT, value_enum, default_value_t = SettleArgument::Condition)]
+    #[arg(long, help_heading = heading::HOW_LONG, hide_short_help = true, value_enum, default_value_t = SettleArgument::Condition)]
     pub(crate) settle: SettleArgument,
     /// Time limit for settling, e.g. 10m, or none [default: one minute plus one second per million rows, at most 20 minutes]
-    #[arg(long, help_heading = heading::MEASUREMENT, value_name = "TIME|none", value_parser = read_settle_limit)]
+    #[arg(long, help_heading = heading::HOW_LONG, hide_short_help = true, value_name = "TIME|none", value_parser = read_settle_limit)]
     pub(crate) settle_limit: Option<SettleLimit>,
-    /// How to check tables after each step: full counts rows, bounds reads only the smallest and largest ids, auto chooses by table size
-    #[arg(long, help_heading = heading::MEASUREMENT, value_enum, default_value_t = VerifyArgument::Auto)]
-    pub(crate) verify: VerifyArgument,
     /// Time limit for each step, in seconds
-    #[arg(long, help_heading = heading::MEASUREMENT, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, help_heading = heading::HOW_LONG, hide_short_help = true, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) step_limit: Option<u64>,
     /// Processors of client and servers: client=0,server=1-3, auto or off; auto pins a single connection on a small machine
-    #[arg(long, help_heading = heading::MEASUREMENT, value_name = "PLACEMENT", default_value = "auto")]
+    #[arg(long, help_heading = heading::WHERE, hide_short_help = true, value_name = "PLACEMENT", default_value = "auto")]
     pub(crate) pin: PinRequest,
-    /// Setting for every server that basecase starts, in addition to its config
-    #[arg(long = "set", help_heading = heading::SERVERS, value_name = "NAME=VALUE", value_parser = setting)]
+    /// How to check tables after each step: full counts rows, bounds reads only the smallest and largest ids, auto chooses by table size
+    #[arg(long, help_heading = heading::RESULTS, hide_short_help = true, display_order = LAST, value_enum, default_value_t = VerifyArgument::Auto)]
+    pub(crate) verify: VerifyArgument,
+    /// Setting for every server that is started, in addition to its config
+    #[arg(long = "set", help_heading = heading::WHAT, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) settings: Vec<(String, String)>,
     #[command(flatten)]
     pub(crate) compiling: CompilingArguments,
@@ -156,6 +161,13 @@ pub(crate) struct Compare {
     pub(crate) places: PlaceArguments,
 }
 
+/// Hides an option from commands whose experiments depend on what the ones before them found.
+fn without_dry_run(option: Arg) -> Arg {
+    option.hide(true)
+}
+
+/// Puts an option before the others of its heading.
+const FIRST: usize = 0;
 /// Puts an option behind the others of its heading.
 const LAST: usize = 900;
 
@@ -199,19 +211,19 @@ pub(crate) struct CommitArguments {
     #[arg(long, help_heading = heading::COMMITS, value_name = "PATH", value_delimiter = ' ')]
     pub(crate) paths: Vec<String>,
     /// Commits that are known not to compile; may be given several times
-    #[arg(long, help_heading = heading::COMMITS, value_name = "A..B")]
+    #[arg(long, help_heading = heading::COMMITS, hide_short_help = true, value_name = "A..B")]
     pub(crate) broken: Vec<String>,
     /// Patch that commits of a range need to compile; may be given several times
-    #[arg(long = "fix", help_heading = heading::COMMITS, value_name = "A..B=FILE.patch", value_parser = fix)]
+    #[arg(long = "fix", help_heading = heading::COMMITS, hide_short_help = true, value_name = "A..B=FILE.patch", value_parser = fix)]
     pub(crate) fixes: Vec<(String, PathBuf)>,
     /// Go on where both ends are equal
-    #[arg(long, help_heading = heading::COMMITS)]
+    #[arg(long, help_heading = heading::COMMITS, hide_short_help = true)]
     pub(crate) even_if_equal: bool,
     /// Compile each commit anew, and not only what differs from the one before
-    #[arg(long, help_heading = heading::COMMITS)]
+    #[arg(long, help_heading = heading::COMMITS, hide_short_help = true)]
     pub(crate) clean: bool,
     /// Most disk space of all builds of commits together, e.g. 10G; those that were used longest ago make room
-    #[arg(long, help_heading = heading::COMMITS, value_name = "SIZE", default_value = "10G")]
+    #[arg(long, help_heading = heading::COMMITS, hide_short_help = true, value_name = "SIZE", default_value = "10G")]
     pub(crate) keep_builds: MemorySize,
     /// End with what was found, and do not confirm it by parent and child
     #[arg(long, help_heading = heading::COMMITS)]
@@ -247,16 +259,16 @@ pub(crate) struct Run {
     #[arg(value_name = "EXPERIMENT.toml")]
     pub(crate) file: PathBuf,
     /// Run only this one of the file's sizes
-    #[arg(long = "size", value_name = "NAME")]
+    #[arg(long = "size", help_heading = heading::WHAT, value_name = "NAME")]
     pub(crate) size: Option<String>,
     /// Multiply the file's sizes, e.g. by 0.01 for a small run: its rows, writes and seconds, or its rows per table and seconds
-    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
+    #[arg(long, help_heading = heading::WHAT, value_name = "FACTOR", allow_negative_numbers = true)]
     pub(crate) scale: Option<Scale>,
     /// Run only these of the file's candidates, as it names them or by their builds; the first in the file's order is the base case
-    #[arg(long, value_name = "CANDIDATE", value_delimiter = ',')]
+    #[arg(long, help_heading = heading::WHAT, value_name = "CANDIDATE", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Measure only these steps, by name or label; what they need of the steps before is executed and not measured
-    #[arg(long, value_name = "STEP", value_delimiter = ',')]
+    #[arg(long, help_heading = heading::WHAT, value_name = "STEP", value_delimiter = ',')]
     pub(crate) steps: Vec<String>,
     #[command(flatten)]
     pub(crate) places: PlaceArguments,
@@ -282,6 +294,8 @@ mirror!(VerifyArgument for Verify { Auto, Full, Bounds });
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use basecase_builds::Setup;
     use clap::CommandFactory as _;
 
@@ -290,6 +304,32 @@ mod tests {
     #[test]
     fn the_declaration_is_sound() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn help_stands_in_groups_that_are_read_at_a_glance() {
+        let mut command = Arguments::command();
+        command.build();
+        for name in ["compare", "count", "run", "gate", "bisect", "calibrate", COMMIT_HISTORY] {
+            let command = command.find_subcommand(name).unwrap();
+            let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
+            for option in command.get_opts().filter(|option| !option.is_hide_set()) {
+                *groups.entry(option.get_help_heading().unwrap_or("Options")).or_default() += 1;
+            }
+            assert!(groups.len() > 3 && groups.values().all(|count| *count <= 15), "{name}: {groups:?}");
+        }
+    }
+
+    #[test]
+    fn short_help_fits_a_screen() {
+        for (name, most) in [("compare", 46), ("run", 42), ("gate", 58), ("count", 42)] {
+            let mut command = Arguments::command().term_width(100);
+            command.build();
+            let help = command.find_subcommand_mut(name).unwrap().render_help().to_string();
+            assert!(help.lines().count() <= most, "{name}: {} lines\n{help}", help.lines().count());
+            assert!(help.contains("--budget") || name == "count", "{help}");
+            assert!(!help.contains("--settle-limit"), "{help}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use basecase_analysis::WorkVerdicts;
-use basecase_lab::{Count, Event, Phase};
+use basecase_lab::{Count, Event, Phase, Standing};
 use basecase_model::{StepFacts, Trial, TrialStatus, printable_json};
 use serde::Serialize;
 
@@ -49,6 +49,9 @@ pub(crate) enum ProgressEvent<'a> {
     RoundBegins {
         round: u32,
         steps: Vec<&'a str>,
+        verdicts: VerdictCounts,
+        expected_rounds: Option<u32>,
+        expected_seconds_left: Option<f64>,
     },
     StepBegins {
         #[serde(flatten)]
@@ -102,6 +105,9 @@ pub(crate) enum ProgressEvent<'a> {
         seconds: f64,
         decided: usize,
         open: usize,
+        verdicts: VerdictCounts,
+        expected_rounds: Option<u32>,
+        expected_seconds_left: Option<f64>,
     },
     Note {
         text: &'a str,
@@ -137,6 +143,26 @@ pub(crate) enum ProgressEvent<'a> {
         outcome: &'a str,
         interrupted: bool,
     },
+}
+
+/// How many steps of contenders have each verdict on their throughput.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub(crate) struct VerdictCounts {
+    regression: usize,
+    improvement: usize,
+    no_change: usize,
+    not_enough_data: usize,
+}
+
+impl From<&Standing> for VerdictCounts {
+    fn from(Standing { faster, slower, unchanged, open, .. }: &Standing) -> Self {
+        VerdictCounts {
+            regression: *slower,
+            improvement: *faster,
+            no_change: *unchanged,
+            not_enough_data: *open,
+        }
+    }
 }
 
 /// How many steps of contenders have each verdict on their work.
@@ -253,9 +279,13 @@ pub(crate) fn progress_event<'a>(event: &Event<'a>) -> ProgressEvent<'a> {
             warnings: &count.warnings,
         },
         Event::Phase { candidate, phase } => phase_event(*candidate, *phase),
-        Event::RoundBegins { round, steps } => {
-            ProgressEvent::RoundBegins { round: *round, steps: steps.clone() }
-        }
+        Event::RoundBegins { round, steps, standing } => ProgressEvent::RoundBegins {
+            round: *round,
+            steps: steps.clone(),
+            verdicts: standing.into(),
+            expected_rounds: standing.rounds,
+            expected_seconds_left: standing.seconds_left.map(rounded),
+        },
         Event::StepBegins { candidate, step, round, number, all, seconds, seconds_after, .. } => {
             ProgressEvent::StepBegins {
                 step: Step::new(step, *round),
@@ -275,11 +305,14 @@ pub(crate) fn progress_event<'a>(event: &Event<'a>) -> ProgressEvent<'a> {
             expected_seconds_after: None,
         },
         Event::TrialStored { trial, step, was_found, count } => trial_event(trial, step, *was_found, *count),
-        Event::RoundEnds { round, seconds, decided, open } => ProgressEvent::RoundEnds {
+        Event::RoundEnds { round, seconds, decided, open, standing } => ProgressEvent::RoundEnds {
             round: *round,
             seconds: rounded(*seconds),
             decided: *decided,
             open: *open,
+            verdicts: standing.into(),
+            expected_rounds: standing.rounds,
+            expected_seconds_left: standing.seconds_left.map(rounded),
         },
         Event::Note(text) => ProgressEvent::Note { text },
     }
@@ -413,6 +446,8 @@ mod tests {
                 "warnings": [], "trial": 3, "trials": 10,
             })
         );
+        let standing =
+            Standing { faster: 3, slower: 1, unchanged: 5, open: 2, rounds: Some(12), seconds_left: None };
         let failed = stored(&failed, false, None);
         assert_eq!(
             [&failed["status"], &failed["reason"], &failed["log_tail"]],
@@ -420,8 +455,12 @@ mod tests {
         );
         assert_eq!(failed.get("value").or(failed.get("trial")), None);
         assert_eq!(
-            fields_of(Event::RoundEnds { round: 0, seconds: 8.25, decided: 1, open: 2 }),
-            json!({ "event": "round_ends", "round": 0, "seconds": 8.25, "decided": 1, "open": 2 })
+            fields_of(Event::RoundEnds { round: 0, seconds: 8.25, decided: 1, open: 2, standing }),
+            json!({
+                "event": "round_ends", "round": 0, "seconds": 8.25, "decided": 1, "open": 2,
+                "verdicts": { "regression": 1, "improvement": 3, "no_change": 5, "not_enough_data": 2 },
+                "expected_rounds": 12,
+            })
         );
     }
 
@@ -449,7 +488,13 @@ mod tests {
                 trials: None,
             },
             ProgressEvent::Phase { candidate: None, phase: "", step: None, reason: None, text: "".into() },
-            ProgressEvent::RoundBegins { round: 0, steps: Vec::new() },
+            ProgressEvent::RoundBegins {
+                round: 0,
+                steps: Vec::new(),
+                verdicts: VerdictCounts::default(),
+                expected_rounds: None,
+                expected_seconds_left: None,
+            },
             ProgressEvent::StepBegins {
                 step: step(),
                 candidates: Vec::new(),
@@ -460,7 +505,15 @@ mod tests {
             },
             ProgressEvent::WindowOpened { step: step() },
             ProgressEvent::StepProgress { step: step(), share: None, inserts: 0, deletes: 0, queries: 0 },
-            ProgressEvent::RoundEnds { round: 0, seconds: 0.0, decided: 0, open: 0 },
+            ProgressEvent::RoundEnds {
+                round: 0,
+                seconds: 0.0,
+                decided: 0,
+                open: 0,
+                verdicts: VerdictCounts::default(),
+                expected_rounds: None,
+                expected_seconds_left: None,
+            },
             ProgressEvent::Note { text: "" },
             ProgressEvent::ReportWritten { path: "" },
             ProgressEvent::Summary {

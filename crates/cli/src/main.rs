@@ -6,6 +6,7 @@ mod event_observer;
 mod events;
 mod output;
 mod reporter;
+mod round_line;
 mod screen;
 mod ticker;
 mod value;

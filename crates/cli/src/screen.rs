@@ -1,7 +1,7 @@
 //! Progress for people: a live line on a terminal, else one line per finished trial.
 
 use std::io::IsTerminal as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use basecase_lab::{Count, Event, Observer};
@@ -10,6 +10,7 @@ use basecase_model::{Measures, OperationClass, StepCount, StepFacts, Trial, Tria
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output::print_message;
+use crate::round_line::{RoundLine, round_end};
 use crate::ticker::Ticker;
 
 /// What the live line shows.
@@ -17,6 +18,8 @@ use crate::ticker::Ticker;
 struct Live {
     head: String,
     step: Option<Step>,
+    /// The round that goes on.
+    round: Option<RoundLine>,
 }
 
 /// The running step.
@@ -150,7 +153,12 @@ impl Screen {
     }
 
     fn set(&self, head: String, step: Option<Step>) {
-        *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Live { head, step };
+        let mut live = self.held();
+        (live.head, live.step) = (head, step);
+    }
+
+    fn held(&self) -> MutexGuard<'_, Live> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -162,15 +170,19 @@ impl Drop for Screen {
 }
 
 impl Live {
+    /// In a round, where all rounds stand comes first, and their time stands for that of the step.
     fn line(&mut self) -> String {
+        let round = self.round.as_ref().map(|round| round.line(round.passed()));
+        let before = round.as_ref().map(|round| format!("{round} · ")).unwrap_or_default();
         let Some(step) = &mut self.step else {
-            return self.head.clone();
+            return format!("{before}{}", self.head).trim_end_matches(" · ").to_owned();
         };
         let elapsed = step.began.elapsed().as_secs_f64();
         // A step with a time limit has no number of items to reach.
         let share = step.progress.share().max((elapsed / step.seconds.max(0.001)).min(0.99));
-        let left = duration(step.seconds_left(elapsed));
-        format!("{}  {:.0} %{}  {left} left", self.head, share * 100.0, step.line())
+        let left = round.is_none().then(|| format!("  {} left", duration(step.seconds_left(elapsed))));
+        let (percent, left) = (share * 100.0, left.unwrap_or_default());
+        format!("{before}{}  {percent:.0} %{}{left}", self.head, step.line())
     }
 }
 
@@ -220,8 +232,14 @@ impl Observer for Screen {
                 let words = phase.words();
                 self.head(candidate.map_or(words.to_string(), |candidate| format!("{candidate}  {words}")));
             }
+            Event::RoundBegins { round, standing, .. } => {
+                self.held().round = Some(RoundLine::new(round, standing));
+            }
             Event::TurnsBegin { round, step, .. } => {
-                self.head(format!("round {}  {}", round + 1, step.label));
+                if self.painter.is_none() {
+                    self.line(&format!("round {}  {}", round + 1, step.label));
+                }
+                self.set(step.label.clone(), None);
             }
             Event::StepBegins { candidate, step, progress, seconds, seconds_after, .. } => {
                 let live = Step::begin(progress, seconds, seconds_after);
@@ -237,18 +255,10 @@ impl Observer for Screen {
                     }
                 }
             }
-            Event::RoundEnds { round, seconds, decided, open } => {
+            Event::RoundEnds { round, seconds, open, standing, .. } => {
                 self.set(String::new(), None);
-                let steps = |count: usize| if count == 1 { "step" } else { "steps" };
-                let decided = match decided {
-                    0 => String::new(),
-                    count => format!(", {count} {} decided", steps(count)),
-                };
-                let open = match open {
-                    0 => "none left".to_owned(),
-                    count => format!("{count} {} left", steps(count)),
-                };
-                self.line(&format!("round {}: {seconds:.0} s{decided}, {open}", round + 1));
+                self.held().round = None;
+                self.line(&round_end(round, seconds, open, standing));
             }
             Event::CountStored { count, step } => {
                 self.set(String::new(), None);
@@ -256,9 +266,7 @@ impl Observer for Screen {
             }
             Event::Note(text) => self.line(text),
             // In rounds, one line per trial would be too many; the end of each round is shown instead.
-            Event::ExperimentBegins { .. }
-            | Event::RoundBegins { .. }
-            | Event::TrialStored { count: None, .. } => {}
+            Event::ExperimentBegins { .. } | Event::TrialStored { count: None, .. } => {}
         }
     }
 }

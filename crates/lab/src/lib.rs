@@ -11,10 +11,10 @@ mod workload;
 
 pub use campaign::{
     AskedSetting, BuildAhead, BuildTally, Calibration, CommitRange, CpuStressors, Probe, RangeOrder, Search,
-    SearchOptions, Slowdown, luck_request,
+    SearchOptions, Slowdown, luck_request, outlook,
 };
 pub use message::explain;
-pub use observer::{Count, Event, Observer, Phase, Reason};
+pub use observer::{Count, Event, Observer, Phase, Reason, Standing};
 pub use plan::{Candidate, Plan, check_counts_engine};
 pub use request::{
     CandidateError, CandidateSpec, Compiling, CountsEngine, MemoryRequest, MemorySize, Missing, Origin, Pin,

@@ -190,6 +190,8 @@ pub enum Event<'a> {
         round: u32,
         /// The labels of its steps.
         steps: Vec<&'a str>,
+        /// Where the rounds before it stand.
+        standing: Standing,
     },
     /// A round is over.
     RoundEnds {
@@ -201,9 +203,29 @@ pub enum Event<'a> {
         decided: usize,
         /// Steps that are not decided yet.
         open: usize,
+        /// Where all rounds stand with it.
+        standing: Standing,
     },
     /// Something that the user should know.
     Note(&'a str),
+}
+
+/// Where an experiment in rounds stands: how many comparisons of a candidate and the base case, in one step, have which verdict, and how
+/// much is probably left.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Standing {
+    /// Improvements.
+    pub faster: usize,
+    /// Regressions.
+    pub slower: usize,
+    /// No change beyond the margin.
+    pub unchanged: usize,
+    /// Without a verdict yet.
+    pub open: usize,
+    /// How many rounds there will be in all, about; `None` while nothing tells.
+    pub rounds: Option<u32>,
+    /// How long they will take from here, about, at most what is left of the budget; `None` while nothing tells.
+    pub seconds_left: Option<f64>,
 }
 
 /// How many trials there are.

@@ -20,8 +20,8 @@ mod words;
 use std::path::{Path, PathBuf};
 
 use basecase_analysis::{
-    Bisected, CalibrationRun, Counted, Counts, Gate, Results, Rounds, SettingEffect, Stored, Thresholds,
-    VersionHistory,
+    Bisected, CalibrationRun, Counted, Counts, DryRun, Gate, Results, Rounds, SettingEffect, Stored,
+    Thresholds, VersionHistory,
 };
 use basecase_model::{Experiment, Trial, TriedSetting};
 use basecase_stats::JudgementError;
@@ -33,7 +33,7 @@ pub use documents::kept_apart;
 pub use error::Error;
 pub use formats::{FORMATS, Format, PageFormat, TextFormat, VerdictFormat};
 pub use options::Options;
-pub use words::{brief_reason, headline};
+pub use words::{brief_reason, duration, headline};
 
 /// The report as one text.
 ///
@@ -172,6 +172,12 @@ impl<'a> Basis<'a> {
 pub fn bisection(bisected: &Bisected<'_>) -> Answer {
     let document = Document::narrow(documents::bisection::compose(bisected));
     Answer { document, json: formats::bisection_json(bisected) }
+}
+
+/// What a run would measure, how long it would take, and what it needs of the machine.
+pub fn dry_run(dry_run: &DryRun) -> Answer {
+    let document = Document::narrow(documents::dry_run(dry_run));
+    Answer { document, json: formats::dry_run_json(dry_run) }
 }
 
 /// Writes the result of a bisection as the page `bisection.html` and as a bug report, `bisection.md`, beside the pages of its last probe, an

@@ -75,6 +75,12 @@ impl Builder {
         }
     }
 
+    /// Whether the build that `order` describes is here. Its source must be.
+    pub(crate) fn has(&self, order: &SourceOrder) -> Result<bool, CompileError> {
+        let checked = self.check_order(order, &mut |_| ())?;
+        Ok(BuildCache::read(&self.builds).with_hash(&checked.hash).is_some())
+    }
+
     /// Makes a build that is not here.
     fn make_missing(
         &self,

@@ -11,13 +11,13 @@ use crate::value::{ShellWords, shell_words};
 #[derive(Args, Clone, Default)]
 pub(crate) struct CompilingArguments {
     /// Build type of candidates that are commits, as in `server get --type`
-    #[arg(long, help_heading = heading::SERVERS, value_name = "NAME")]
+    #[arg(long, help_heading = heading::COMMITS, hide_short_help = true, value_name = "NAME")]
     build_type: Option<String>,
     /// Compiler flags of candidates that are commits, instead of those of a build type
-    #[arg(long, help_heading = heading::SERVERS, value_name = "FLAGS", conflicts_with = "build_type", allow_hyphen_values = true)]
+    #[arg(long, help_heading = heading::COMMITS, hide_short_help = true, value_name = "FLAGS", conflicts_with = "build_type", allow_hyphen_values = true)]
     build_flags: Option<String>,
     /// Additional arguments for configure or CMake for candidates that are commits
-    #[arg(long, help_heading = heading::SERVERS, value_name = "ARGUMENTS", allow_hyphen_values = true, value_parser = shell_words)]
+    #[arg(long, help_heading = heading::COMMITS, hide_short_help = true, value_name = "ARGUMENTS", allow_hyphen_values = true, value_parser = shell_words)]
     configure: Option<ShellWords>,
 }
 

@@ -12,10 +12,11 @@ use basecase_lab::{
     BuildAhead, BuildTally, CandidateSpec, CommitRange, Probe, RangeOrder, Request, RunOptions, Search,
     SearchOptions,
 };
-use basecase_report::{Options, brief_reason};
+use basecase_report::{Options, brief_reason, duration};
 
 use self::confirmation::Confirming;
 use super::count::request_of_counts;
+use super::dry_run;
 use super::experiment::request;
 use super::perform::{Measured, absolute, measure, report_options};
 use crate::Outcome;
@@ -52,6 +53,7 @@ pub(crate) fn run_history(arguments: &CommitHistory, reporter: &Reporter) -> Res
 
 fn search(arguments: &Bisect, samples: Option<usize>, reporter: &Reporter) -> Result<Outcome> {
     let places = &arguments.compare.places;
+    dry_run::refuse(places, if samples.is_some() { "history" } else { "bisect" })?;
     let (range, compare) = range(arguments)?;
     let request = if places.counts {
         let hint = "leave it out, or search by times, without --counts";
@@ -195,7 +197,8 @@ impl Probes {
     fn left(&self, search: &Search, passed: Duration) -> Option<String> {
         let (candidates, probes) = search.left();
         let seconds = passed.as_secs_f64() / self.done.len() as f64 * probes as f64;
-        let time = if self.done.is_empty() { String::new() } else { format!(", about {}", minutes(seconds)) };
+        let time =
+            if self.done.is_empty() { String::new() } else { format!(", about {}", duration(seconds)) };
         (candidates > 0)
             .then(|| format!("{candidates} left between them, about {probes} to be measured{time}"))
     }
@@ -269,11 +272,6 @@ impl Probes {
         }
         counts
     }
-}
-
-/// E.g. `40 s` or `6 min`.
-fn minutes(seconds: f64) -> String {
-    if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) }
 }
 
 /// What a build does, as an event.

@@ -5,6 +5,7 @@ use basecase_analysis::Stored;
 use basecase_lab::{Calibration, CpuStressors, RunOptions, luck_request};
 use basecase_model::Trial;
 
+use super::dry_run;
 use super::experiment::{request, request_with_seed};
 use super::perform::{measure, report_options};
 use crate::Outcome;
@@ -16,6 +17,7 @@ use crate::reporter::{Part, Reporter};
 const LUCK_ROUNDS: u32 = 10;
 
 pub(crate) fn run(arguments: &Calibrate, reporter: &Reporter) -> Result<Outcome> {
+    dry_run::refuse(&arguments.compare.places, "calibrate")?;
     if arguments.luck {
         return luck(arguments, reporter);
     }

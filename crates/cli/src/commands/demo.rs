@@ -32,6 +32,10 @@ const LEAST_ROUNDS: Duration = Duration::from_secs(45);
 /// Compares two versions of SQLite in rounds, and by their work where something can count it.
 pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
     let began = Instant::now();
+    if arguments.dry_run {
+        let compare = comparison(arguments, VERSIONS)?;
+        return perform(&demo_request(&compare)?, &compare.places, RunOptions::default(), reporter);
+    }
     make_folder(&arguments.out)?;
     let candidates = match compile(reporter) {
         Ok(()) => VERSIONS,
@@ -78,7 +82,11 @@ fn comparison(arguments: &Demo, candidates: [&str; 2]) -> Result<Compare> {
     let places = places.into_iter().flat_map(|(option, name)| [option.into(), path(name)]);
     match Arguments::try_parse_from(first.chain(places)).context("the demo's own options")?.command {
         Command::Compare(compare) => {
-            let places = PlaceArguments { progress: arguments.progress, ..compare.places.clone() };
+            let places = PlaceArguments {
+                progress: arguments.progress,
+                dry_run: arguments.dry_run,
+                ..compare.places.clone()
+            };
             Ok(Compare { places, ..*compare })
         }
         _ => bail!("the demo asks for another command than compare"),
@@ -115,7 +123,7 @@ mod tests {
 
     #[test]
     fn both_forms_of_the_demo_are_comparisons_in_rounds_of_all_its_steps() {
-        let demo = Demo { out: "out".into(), progress: ProgressArgument::Text };
+        let demo = Demo { out: "out".into(), progress: ProgressArgument::Text, dry_run: false };
         let (requests, places) = demo_requests(&demo).unwrap();
         assert_eq!(requests.len(), 2);
         for request in requests {

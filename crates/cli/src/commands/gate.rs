@@ -8,6 +8,7 @@ use basecase_analysis::{Counts, Gate as Verdicts, Results, Rounds};
 use basecase_lab::RunOptions;
 use basecase_report::{Options, gate_summary, junit};
 
+use super::dry_run;
 use super::experiment::request;
 use super::perform::{Measured, measure, report_options, text_format};
 use crate::Outcome;
@@ -22,6 +23,9 @@ pub(crate) fn run(arguments: &Gate, reporter: &Reporter) -> Result<Outcome> {
         reporter.note(&note);
     }
     let places = &arguments.compare.places;
+    if places.dry_run {
+        return dry_run::show(&request, places, &RunOptions::default(), reporter);
+    }
     for file in [&arguments.junit, &arguments.summary].into_iter().flatten() {
         try_to_write(file)?;
     }

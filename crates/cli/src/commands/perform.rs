@@ -13,6 +13,7 @@ use basecase_model::{Experiment, Trial};
 use basecase_report::{Options, TextFormat, kept_apart};
 use basecase_store::Store;
 
+use super::dry_run;
 use super::store::{counted, known_noise};
 use crate::Outcome;
 use crate::arguments::{CountsEngineArgument, PlaceArguments, ProbeArgument};
@@ -175,7 +176,7 @@ pub(crate) fn check_same(
     Ok(plan.experiment.id == id)
 }
 
-fn places(arguments: &PlaceArguments) -> Result<Places> {
+pub(crate) fn places(arguments: &PlaceArguments) -> Result<Places> {
     let home = default_home()?;
     Ok(Places {
         data: arguments.data.clone().unwrap_or_else(|| home.join("data")),
@@ -205,6 +206,9 @@ pub(crate) fn perform(
     options: RunOptions,
     reporter: &Reporter,
 ) -> Result<Outcome> {
+    if arguments.dry_run {
+        return dry_run::show(request, arguments, &options, reporter);
+    }
     let measured = measure(request, arguments, options, reporter)?;
     let Measured { experiment, trials, .. } = &measured;
     let options = Options {

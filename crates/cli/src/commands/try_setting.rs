@@ -146,6 +146,7 @@ fn adapted(places: PlaceArguments, arguments: &Explain) -> PlaceArguments {
         counts: false,
         keep_data: false,
         rebuild: false,
+        dry_run: false,
         ..places
     }
 }

@@ -40,6 +40,26 @@ pub(crate) fn tables_bytes(workload: &dyn Workload) -> u64 {
     workload.rows_on_disk().saturating_mul(BYTES_PER_ROW)
 }
 
+/// Bytes on a disk.
+pub(crate) struct Room {
+    /// What a run needs at most.
+    pub(crate) needed: u64,
+    pub(crate) free: u64,
+}
+
+/// What a run needs of the disk under `data`, and what there is.
+pub(crate) fn room<'a>(
+    workload: &dyn Workload,
+    configs: impl Iterator<Item = &'a ConfigFile>,
+    copies: Copies,
+    data: &Path,
+) -> Result<Room> {
+    let needed = needed_bytes(tables_bytes(workload), configs, copies);
+    let free =
+        free_bytes(data).with_context(|| format!("cannot read the free space under {}", data.display()))?;
+    Ok(Room { needed, free })
+}
+
 /// Refuses a run that the disk under `data` will not hold.
 pub(crate) fn check<'a>(
     workload: &dyn Workload,
@@ -47,9 +67,7 @@ pub(crate) fn check<'a>(
     copies: Copies,
     data: &Path,
 ) -> Result<()> {
-    let needed = needed_bytes(tables_bytes(workload), configs, copies);
-    let free =
-        free_bytes(data).with_context(|| format!("cannot read the free space under {}", data.display()))?;
+    let Room { needed, free } = room(workload, configs, copies, data)?;
     if free < needed {
         let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
         bail!(

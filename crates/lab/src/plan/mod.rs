@@ -28,8 +28,10 @@ pub(crate) use self::candidate::Source;
 use self::candidate_facts::candidate_facts;
 pub(crate) use self::candidate_facts::complete;
 use self::cells::{cells, experiment_id, same_cell};
+pub(crate) use self::disk::Copies;
 pub(crate) use self::instruction_meter::InstructionMeter;
 use self::sources::sources;
+pub(crate) use self::sources::{room, together};
 use crate::request::{
     CountsEngine, LeftOut, Pin, Places, Protocol, Replicate, Request, Timing, Verify, available, replicates,
 };
@@ -67,6 +69,8 @@ pub struct Plan {
     pub(crate) slice: Option<Duration>,
     /// Whether the memory holds the servers of all candidates at the same time.
     pub(crate) fits_together: bool,
+    /// How much memory the server of each candidate may take, in bytes.
+    pub(crate) memory: Vec<u64>,
     /// What the user should know before it runs.
     pub notes: Vec<String>,
     /// Nobody else may use the folder while there is a plan for it.
@@ -108,7 +112,7 @@ impl Plan {
         let dbms: Vec<(Dbms, bool)> =
             request.candidates.iter().map(|spec| (spec.dbms(), spec.is_url())).collect();
         let pin = Pin::resolve(&request.pin, request.workload.as_ref(), &dbms)?;
-        let (sources, fits_together) = sources(request, places, host, notify)?;
+        let (sources, memory) = sources(request, places, host, notify)?;
         let mut facts = candidate_facts(request, &sources)?;
         let replicates = replicates(request, &mut facts)?;
         let cells = cells(&facts, &replicates, request, places, &steps, &pin, &host_facts);
@@ -140,7 +144,8 @@ impl Plan {
             groups,
             folder,
             slice: request.protocol.slice(),
-            fits_together,
+            fits_together: together(&memory) <= host.memory_bytes,
+            memory,
             notes: left_out.iter().map(note).collect(),
         })
     }
@@ -347,7 +352,7 @@ fn absolute(path: &Path) -> PathBuf {
 }
 
 /// Makes a folder for servers' data, where there is none. Nobody else may write to it, whatever the umask.
-fn take_folder(folder: &Path) -> Result<()> {
+pub(crate) fn take_folder(folder: &Path) -> Result<()> {
     DirBuilder::new().recursive(true).mode(0o755).create(folder).with_context(|| {
         format!(
             "cannot make the data folder {}\nhint: name a folder with --data in which this user may write",

@@ -9,7 +9,7 @@ use basecase_server::{Config, ConfigError, ConfigFile, Host};
 
 use super::candidate::Source;
 use super::connections;
-use super::disk::{self, Copies};
+use super::disk::{self, Copies, Room};
 use super::memory::{self, Asked};
 use crate::request::{CandidateSpec, MemorySize, Origin, Places, Request};
 
@@ -26,21 +26,22 @@ fn default_config(spec: &CandidateSpec) -> &'static str {
 /// Memory that a server takes besides its cache of tables, bytes.
 const BESIDE_TABLES: u64 = 1 << 30;
 
-/// Resolves all builds together, so that they come from one toolchain if possible, obtains them and checks configs. Also returns whether the
-/// memory holds all servers at the same time.
+/// Resolves all builds together, so that they come from one toolchain if possible, obtains them and checks configs. Also returns how much
+/// memory the server of each candidate may take, in bytes.
 pub(super) fn sources(
     request: &Request,
     places: &Places,
     host: Host,
     notify: &mut dyn FnMut(&str),
-) -> Result<(Vec<Source>, bool)> {
+) -> Result<(Vec<Source>, Vec<u64>)> {
     let files = config_files(request, host)?;
     let copies = Copies::of(&request.protocol, request.workload.as_ref());
     disk::check(request.workload.as_ref(), files.iter().flatten(), copies, &places.data)?;
     let mut builds = obtain_builds(request, places, notify)?.into_iter();
     let mut sources = Vec::new();
-    let mut needed = 0_u64;
+    let mut memory = Vec::new();
     for (spec, file) in request.candidates.iter().zip(files) {
+        let mut needed = 0;
         sources.push(match (&spec.origin, file) {
             (Origin::PostgresUrl(address), _) => Source::Url(Endpoint::Postgres(address.clone())),
             (Origin::MysqlUrl(address), _) => Source::Url(Endpoint::Mysql(address.clone())),
@@ -70,7 +71,7 @@ pub(super) fn sources(
                 };
                 let reserved = memory::reserved(&asked, request, spec, places)?.min(most);
                 // With its page cache, a server comes to fill its limit.
-                needed = needed.saturating_add(request.memory_of(spec).map_or(reserved, MemorySize::bytes));
+                needed = request.memory_of(spec).map_or(reserved, MemorySize::bytes);
                 let settings = config.facts().settings;
                 let sessions = request.workload.sessions();
                 connections::check(&spec.to_string(), build.facts.dbms, &settings, sessions)?;
@@ -78,16 +79,30 @@ pub(super) fn sources(
             }
             (_, None) => bail!("candidate {spec} has no config"),
         });
+        memory.push(needed);
     }
-    let fits_together = needed <= host.memory_bytes;
-    if request.protocol.needs_all_at_once(request.workload.as_ref()) && !fits_together {
+    let needed = together(&memory);
+    if request.protocol.needs_all_at_once(request.workload.as_ref()) && needed > host.memory_bytes {
         bail!(
             "the servers of a round run at the same time and may take {} MiB of memory together, and {}\nhint: lower what each takes, as with --set shared_buffers=1GB or --set innodb_buffer_pool_size=1G, or compare fewer candidates at once",
             needed >> 20,
             host.memory_text()
         );
     }
-    Ok((sources, fits_together))
+    Ok((sources, memory))
+}
+
+/// What the data of a request takes of the disk, and what there is.
+pub(crate) fn room(request: &Request, places: &Places, host: Host) -> Result<(Room, Copies)> {
+    let files = config_files(request, host)?;
+    let workload = request.workload.as_ref();
+    let copies = Copies::of(&request.protocol, workload);
+    Ok((disk::room(workload, files.iter().flatten(), copies, &places.data)?, copies))
+}
+
+/// Bytes of memory that all servers take which run at the same time.
+pub(crate) fn together(memory: &[u64]) -> u64 {
+    memory.iter().fold(0, |all, bytes| all.saturating_add(*bytes))
 }
 
 /// The config with what the candidate has in place of one of its settings.

@@ -31,6 +31,7 @@ pub use self::measure::profiling::ProfileOrder;
 pub use self::rounds::LOADS;
 use self::rounds::calendar::Calendar;
 use self::rounds::slice_scheduler::Experience;
+pub(crate) use self::rounds::slice_scheduler::usual_time;
 use self::rounds::{Loading, quiet, slice_scheduler};
 use self::servers::Servers;
 use crate::message::explain;

@@ -113,10 +113,14 @@ impl Laboratory {
         Plan::prepare(&request, &places, "fake", &mut |_| {}).unwrap()
     }
 
+    fn store(&self) -> Store {
+        Store::create_or_open(&self.folder.path().join("s.sqlite")).unwrap()
+    }
+
     /// Runs a scenario; `None` when it was killed.
     fn run(&self, scenario: &Scenario, fake: &mut Fake) -> Option<Summary> {
         let plan = self.plan(scenario);
-        let mut store = Store::create_or_open(&self.folder.path().join("s.sqlite")).unwrap();
+        let mut store = self.store();
         let stop = fake.stop();
         let run = AssertUnwindSafe(|| {
             run_on(fake, &plan, &mut store, scenario.options.clone(), &stop, &mut Nobody).unwrap()

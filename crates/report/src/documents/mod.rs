@@ -6,6 +6,7 @@ pub(crate) mod bug_report;
 mod calibration;
 pub(crate) mod commit_change;
 mod components;
+mod dry_run;
 mod explanation;
 pub(crate) mod history;
 pub(crate) mod method;
@@ -16,6 +17,7 @@ mod work;
 
 pub(crate) use calibration::blocks as calibration;
 pub(crate) use components::blocks as components;
+pub(crate) use dry_run::compose as dry_run;
 pub(crate) use explanation::{compose as explanation, details};
 pub use notes::kept_apart;
 pub(crate) use report::{

@@ -8,6 +8,7 @@ pub(crate) mod conduct;
 pub(crate) mod configs;
 pub(crate) mod connections;
 pub(crate) mod debt;
+pub(crate) mod dry_run;
 pub(crate) mod events;
 pub(crate) mod explanation;
 pub(crate) mod groups;

@@ -129,8 +129,8 @@ pub(crate) fn margin(margin: f64) -> String {
     format!("{rounded} %")
 }
 
-/// E.g. `50 s`, `4 min` or `3.5 h`.
-pub(crate) fn duration(seconds: f64) -> String {
+/// A time of which the order matters, e.g. `50 s`, `4 min` or `3.5 h`.
+pub fn duration(seconds: f64) -> String {
     match seconds {
         _ if seconds < 90.0 => format!("{seconds:.0} s"),
         _ if seconds < 5400.0 => format!("{:.0} min", seconds / 60.0),

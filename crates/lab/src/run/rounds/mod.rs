@@ -10,12 +10,13 @@ pub(crate) mod open_comparisons;
 pub(crate) mod quiet;
 mod server_run;
 pub(crate) mod slice_scheduler;
+mod standing;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
-use basecase_stats::{Orders, StepVariances};
+use basecase_stats::{Judgement, Orders, StepVariances};
 
 pub use self::image_renewal::LOADS;
 use self::image_renewal::Loads;
@@ -25,7 +26,7 @@ use self::server_run::Data;
 use self::slice_scheduler::{Experience, MOST_WORK};
 use super::Run;
 use super::bench::Bench;
-use crate::observer::Event;
+use crate::observer::{Event, Standing};
 use crate::plan::{Candidate, Plan, Source};
 
 impl<'a, B: Bench> Run<'a, B> {
@@ -76,26 +77,21 @@ impl<'a, B: Bench> Run<'a, B> {
             let round_began = self.bench.now();
             self.loading.in_round = None;
             self.experiences = self.experiences_of(&open_comparisons, last.as_ref());
-            self.begin_round(&open_comparisons, round, &steps, left);
+            let standing = self.standing(&open_comparisons, &judgement, (round, &steps), last.as_ref(), left);
+            self.begin_round(&open_comparisons, round, &steps, left, standing);
             round_of(self, &mut open_comparisons, &steps)?;
             self.pass_time(&mut open_comparisons, false)?;
             let seconds = (self.bench.now() - round_began).as_secs_f64();
             let without_loading = seconds - self.loading.in_round.unwrap_or_default().as_secs_f64();
             self.loading.of_last = self.loading.in_round.or(self.loading.of_last);
-            last = Some(Done { round, steps: steps.clone(), seconds: without_loading });
+            let done = Done { round, steps, seconds: without_loading };
             if self.is_stopped() {
                 return Ok(());
             }
             judgement = open_comparisons.judgement()?;
-            let open = open_comparisons.open_steps(&judgement);
-            let is_decided =
-                |step: &&usize| !open.contains(step) && !open_comparisons.runners(**step).is_empty();
-            self.observer.notice(Event::RoundEnds {
-                round,
-                seconds,
-                decided: steps.iter().filter(is_decided).count(),
-                open: open.len(),
-            });
+            let left = self.options.budget.map(|budget| budget.saturating_sub(self.bench.now() - began));
+            self.end_round(&open_comparisons, &judgement, &done, seconds, left);
+            last = Some(done);
         }
         Ok(())
     }
@@ -158,14 +154,36 @@ impl<'a, B: Bench> Run<'a, B> {
         round: u32,
         steps: &[usize],
         left: Option<Duration>,
+        standing: Standing,
     ) {
         self.round = round;
         let labels = steps.iter().map(|step| self.plan.steps[*step].facts.label.as_str());
-        self.observer.notice(Event::RoundBegins { round, steps: labels.collect() });
+        self.observer.notice(Event::RoundBegins { round, steps: labels.collect(), standing });
         let to_first_analysis =
             self.interim_analyses().first().map_or(0, |rounds| rounds.saturating_sub(round));
         let turns: usize = steps.iter().map(|step| open_comparisons.runners(*step).len()).sum();
         self.most_work = most_work(left, to_first_analysis as usize * turns, self.plan.timing.of(MOST_WORK));
+    }
+
+    /// Tells that a round is over, which took so many seconds, and where that leaves the experiment.
+    fn end_round(
+        &mut self,
+        open_comparisons: &OpenComparisons,
+        judgement: &Judgement,
+        done: &Done,
+        seconds: f64,
+        left: Option<Duration>,
+    ) {
+        let open = open_comparisons.open_steps(judgement);
+        let is_decided = |step: &&usize| !open.contains(step) && !open_comparisons.runners(**step).is_empty();
+        let next = open_comparisons.next_round(judgement, left).map_or_else(Vec::new, |(_, steps)| steps);
+        self.observer.notice(Event::RoundEnds {
+            round: done.round,
+            seconds,
+            decided: done.steps.iter().filter(is_decided).count(),
+            open: open.len(),
+            standing: self.standing(open_comparisons, judgement, (done.round + 1, &next), Some(done), left),
+        });
     }
 
     /// One round of these steps.

@@ -166,6 +166,12 @@ impl OpenComparisons {
         Ok(Judgement::of(&self.experiment, &self.trials)?)
     }
 
+    /// All comparisons that are to be decided: steps with contenders.
+    pub(crate) fn wanted_comparisons(&self) -> impl Iterator<Item = (usize, usize)> {
+        let contenders = |step: &usize| self.runners(*step).into_iter().skip(1);
+        self.wanted.iter().flat_map(move |step| contenders(step).map(|candidate| (*step, candidate)))
+    }
+
     /// The steps that are not decided yet.
     pub(crate) fn open_steps(&self, judgement: &Judgement) -> Vec<usize> {
         let is_open = |step: &usize| {

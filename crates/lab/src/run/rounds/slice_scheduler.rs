@@ -62,6 +62,11 @@ const SESSION_EVENTS: f64 = 8.0;
 /// From this length of its warm-up on, a new session costs more than it tells.
 const LONG_WARM_UP: Duration = MS.saturating_mul(400);
 
+/// How long a step of a round takes each candidate about, where nothing tells better.
+pub(crate) fn usual_time(writes: bool) -> Duration {
+    WARM_UP + if writes { WRITING * WRITING_PASSES } else { WORK }
+}
+
 /// The settings of the slices of a step in a round.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SliceSettings {

@@ -8,6 +8,7 @@ use basecase_stats::{JudgedMetric, Judgement};
 use super::super::bench::Bench as _;
 use super::super::rounds::slice_scheduler::Experience;
 use super::*;
+use crate::observer::Standing;
 
 const READ: &str = "point-query_range=100";
 const WRITE: &str = "insert_range=100";
@@ -47,6 +48,50 @@ fn a_clear_change_is_decided_at_the_first_look_and_no_change_takes_more() {
     };
     assert!(most(READ) > most(WRITE), "{rounds:?}");
     assert!(most(READ) <= Some(40));
+}
+
+/// Takes down where rounds stand: before each, and after each.
+#[derive(Default)]
+struct Standings {
+    begun: Vec<Standing>,
+    ended: Vec<Standing>,
+}
+
+impl Observer for Standings {
+    fn notice(&mut self, event: Event<'_>) {
+        match event {
+            Event::RoundBegins { standing, .. } => self.begun.push(standing),
+            Event::RoundEnds { standing, .. } => self.ended.push(standing),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn verdicts_and_what_is_left_are_told_with_each_round() {
+    let laboratory = Laboratory::new();
+    let mut scenario = in_rounds(40);
+    scenario.options.budget = Some(Duration::from_secs(1000));
+    let plan = laboratory.plan(&scenario);
+    let mut store = laboratory.store();
+    let mut told = Standings::default();
+    let mut fake = slower_by(0.5);
+    let stop = fake.stop();
+    run_on(&mut fake, &plan, &mut store, scenario.options.clone(), &stop, &mut told).unwrap();
+    // Both steps are decided at the first interim analysis, after five rounds.
+    assert_eq!((told.begun.len(), told.ended.len()), (5, 5));
+    let (first, last) = (told.begun[0], told.ended[4]);
+    let nothing = Standing { open: 2, seconds_left: first.seconds_left, ..Standing::default() };
+    assert_eq!(first, nothing);
+    assert!(first.seconds_left.is_some_and(|left| (990.0..=1000.0).contains(&left)), "the budget: {first:?}");
+    let decided = Standing { slower: 2, rounds: Some(5), seconds_left: Some(0.0), ..Standing::default() };
+    assert_eq!(last, decided);
+    for (done, standing) in told.ended[..4].iter().enumerate() {
+        assert_eq!(standing.open, 2, "{standing:?}");
+        assert!(standing.rounds.is_none_or(|all| all > done as u32 + 1), "{standing:?}");
+        assert!(standing.seconds_left.is_some_and(|left| left > 0.0 && left < 1000.0), "{standing:?}");
+    }
+    assert!(told.ended[..4].iter().any(|standing| standing.rounds.is_some()), "{:?}", told.ended);
 }
 
 #[test]

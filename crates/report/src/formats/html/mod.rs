@@ -2,6 +2,7 @@
 
 mod axis_labels;
 mod bisection;
+mod bisection_levels;
 mod blocks;
 mod explanation;
 mod facts;

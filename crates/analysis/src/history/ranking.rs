@@ -88,3 +88,52 @@ impl<'a> VersionHistory<'a> {
         ranked
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture;
+    use crate::results::Results;
+    use crate::rounds::Rounds;
+    use crate::{Counts, VersionHistory};
+
+    #[test]
+    fn changes_of_time_and_work_at_one_version_are_one_and_the_largest_is_first() {
+        let nights = fixture::nights(40, 6);
+        let known: Vec<_> = nights
+            .iter()
+            .map(|((experiment, trials), counted)| {
+                (Rounds::of(experiment, trials), Counts::of(experiment, counted))
+            })
+            .collect();
+        let mut results: Vec<Results<'_>> = nights
+            .iter()
+            .zip(&known)
+            .map(|(((experiment, trials), _), (rounds, counts))| {
+                Results::of(experiment, trials, rounds.as_ref()).counting(counts.as_ref())
+            })
+            .collect();
+        let chosen = results.pop().unwrap();
+        let history = VersionHistory::of(&chosen, Some(&results), None).unwrap();
+        let ranked = history.ranked();
+        let told: Vec<(usize, &str, bool, bool)> = ranked
+            .iter()
+            .map(|change| {
+                let since = history.since[change.version].get(..10).unwrap();
+                (change.step, since, change.is_worse(), change.work.is_some())
+            })
+            .collect();
+        let expected = [
+            (2, "2025-08-02", true, false),
+            (4, "2025-07-19", false, false),
+            (2, "2025-07-13", true, false),
+            (3, "2025-07-25", true, true),
+        ];
+        assert_eq!(told, expected);
+        assert!(ranked.iter().all(|change| change.before + 1 == change.version));
+        // Night 7 measured the build of night 6 again.
+        assert_eq!((history.versions.len(), history.step_numbers()), (40, vec![0, 1, 2, 3, 4, 5]));
+        let costs = ranked[2].time.and_then(|shift| shift.explanation.as_ref()).unwrap().causes().len();
+        assert!(costs > 0, "page faults were planted");
+        assert!(history.changes_of(5).is_empty() && history.changes_of(99).is_empty());
+    }
+}

@@ -26,7 +26,7 @@ pub(crate) use failures::FailureWords;
 pub(crate) use findings::{lines, range};
 pub use gate::headline;
 pub(crate) use gate::{CaseWords, gate_case};
-pub(crate) use history::left_out;
+pub(crate) use history::{answer, cause, change_place, left_out, places, since, sizes};
 pub(crate) use judged::{JudgedWords, duration, margin, refusal, suite_lines, verdict};
 pub(crate) use machine::{agreement_word, qualifier_word, verdict_word, work_word};
 pub(crate) use memory::{cached, caption, different_limits};

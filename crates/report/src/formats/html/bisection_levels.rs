@@ -33,7 +33,7 @@ pub(super) fn chart(bisected: &Bisected<'_>) -> Option<Markup> {
         description: "levels in per cent of the first, in order".into(),
         last,
         levels: std::iter::once(first).chain(compared).collect(),
-        bands: bisected.bisection.changes().iter().map(|change| band(bisected, change)).collect(),
+        bands: (1..).zip(bisected.bisection.changes()).map(|change| band(bisected, change)).collect(),
         names: names(bisected, last),
         skipped: skipped.collect(),
     };
@@ -45,14 +45,14 @@ pub(super) fn kind(bisected: &Bisected<'_>) -> &'static str {
     if bisected.commits.is_some() { "commit" } else { "candidate" }
 }
 
-fn band(bisected: &Bisected<'_>, change: &BisectedChange) -> Band {
+fn band(bisected: &Bisected<'_>, (number, change): (usize, &BisectedChange)) -> Band {
     let BisectedChange { before, since, kind, .. } = *change;
     let colour = match bisected.effect(change) {
         _ if kind != ChangeKind::Began => "open",
         Some(effect) if is_worse(bisected, &effect) => "loss",
         _ => "gain",
     };
-    Band { before, since, colour, title: line(bisected, change) }
+    Band { number, before, since, colour, title: line(bisected, change) }
 }
 
 /// First and last, then all with tags. Few candidates that are no commits have names as well.

@@ -36,7 +36,7 @@ pub(super) struct LevelChart {
     pub(super) last: usize,
     /// What was measured, in the order of places.
     pub(super) levels: Vec<Level>,
-    /// The changes, in the order in which they are numbered.
+    /// The changes, in their order.
     pub(super) bands: Vec<Band>,
     /// Names of places, the most important first; those that find room are shown.
     pub(super) names: Vec<Name>,
@@ -55,6 +55,8 @@ pub(super) struct Level {
 
 /// A change, from the last place without it to the first with it.
 pub(super) struct Band {
+    /// Its number in the list of changes.
+    pub(super) number: usize,
     pub(super) before: usize,
     pub(super) since: usize,
     /// The CSS class of what it means: `gain`, `loss` or `open`.
@@ -180,14 +182,14 @@ fn bands(scale: &Scale, bands: &[Band]) -> Markup {
         has_room
     };
     html! {
-        @for (number, Band { before, since, colour, title }) in bands.iter().enumerate() {
+        @for Band { number, before, since, colour, title } in bands {
             @let (from, to) = (scale.share(*before), scale.share(*since));
             @let (middle, width) = ((from + to) / 2.0, (to - from).max(BAND));
             rect.change.(colour) x=(format!("{:.2}%", middle - width / 2.0)) width=(format!("{width:.2}%")) y=(TOP) height=(HEIGHT) {
-                title { (number + 1) ": " (title) }
+                title { (number) ": " (title) }
             }
             @if has_room(middle) {
-                text.change.(colour) x=(format!("{middle:.2}%")) y=(TOP - 7.0) { (number + 1) }
+                text.change.(colour) x=(format!("{middle:.2}%")) y=(TOP - 7.0) { (number) }
             }
         }
     }
@@ -240,10 +242,10 @@ fn many(scale: &Scale, levels: &[Level]) -> Markup {
     let course: Vec<String> =
         levels.iter().map(|level| format!("{} {}", x(level), y(level.effect.ratio))).collect();
     let dots = path(&|level| format!("M{} {}h0", x(level), y(level.effect.ratio)));
-    let width = format!("width: {}%", SIDES.1 - SIDES.0);
+    let width = format!("{}%", SIDES.1 - SIDES.0);
     let view = format!("0 0 {} {}", FINE * scale.last.max(1) as f64, FINE * HEIGHT);
     html! {
-        svg.many x=(scale.x(0)) y=(TOP) height=(HEIGHT) style=(width) viewBox=(view) preserveAspectRatio="none" {
+        svg.many x=(scale.x(0)) y=(TOP) width=(width) height=(HEIGHT) viewBox=(view) preserveAspectRatio="none" {
             path.interval d=(intervals) {}
             path.course d={ "M" (course.join("L")) } {}
             path.dots d=(dots) {}
@@ -287,7 +289,10 @@ mod tests {
     #[test]
     fn many_levels_stay_small_and_numbers_apart() {
         let drawn = |count: usize| {
-            let band = |before: usize| Band { before, since: before + 1, colour: "loss", title: "x".into() };
+            let band = |before: usize| {
+                let title = "slower".into();
+                Band { number: before, before, since: before + 1, colour: "loss", title }
+            };
             let chart = LevelChart {
                 caption: String::new(),
                 description: String::new(),

@@ -138,6 +138,9 @@ mod tests {
 
     use super::*;
 
+    /// How an experiment differs, and the reason that is told.
+    type Case<'c> = (&'c dyn Fn(&mut Stored), &'c str);
+
     /// What is said of others that are as the first of two nights, but for this.
     fn said(change: impl Fn(&mut Stored)) -> String {
         let mut nights: Vec<Stored> = fixture::nights(2, 4).into_iter().map(|(stored, _)| stored).collect();
@@ -167,7 +170,7 @@ mod tests {
                 change(stored);
             })
         };
-        let cases: [(&dyn Fn(&mut Stored), &str); 7] = [
+        let cases: [Case<'_>; 7] = [
             (&|stored| stored.0.protocol_revision = 3, "of protocol revision 3, not 1"),
             (&|stored| stored.0.host.id = "h2".into(), "of another machine, Example 9000"),
             (&|stored| stored.0.workload = "oltp".into(), "of another workload, oltp"),

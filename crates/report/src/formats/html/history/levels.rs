@@ -58,7 +58,7 @@ fn chart(
     bands: Vec<Band>,
 ) -> Option<Markup> {
     let level = |(place, (effect, name)): (usize, (&Option<Effect>, &String))| {
-        let effect = (*effect)?;
+        let effect = effect.filter(|effect| effect.ratio.is_finite())?;
         let size = match effect.interval {
             Some(_) => format!("{} % {}", effect.percent_text(), effect.percent_interval()),
             None if place == 0 => "the first".to_owned(),

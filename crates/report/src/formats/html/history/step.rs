@@ -72,7 +72,7 @@ fn list(history: &VersionHistory<'_>, changes: &[RankedChange<'_, '_>]) -> Table
         cells.extend([time].into_iter().filter(|_| has_time));
         cells.extend([work].into_iter().filter(|_| has_work));
         cells.push(TableCell::plain(cause(change).unwrap_or_else(|| "not known".to_owned())));
-        Row::new(&number.to_string(), cells)
+        Row::new(number.to_string(), cells)
     };
     let mut columns = vec![Column::words("where")];
     columns.extend([Column::words("time")].into_iter().filter(|_| has_time));

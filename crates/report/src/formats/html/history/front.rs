@@ -4,7 +4,7 @@ use basecase_analysis::{Effect, RankedChange, VersionHistory};
 use basecase_model::StepFacts;
 use maud::{Markup, html};
 
-use super::{anchor, page_name, shell, steps};
+use super::{anchor, page_name, shell, step, steps};
 use crate::documents::Block;
 use crate::documents::history::reading;
 use crate::formats::html::{blocks, sparkline};
@@ -62,12 +62,13 @@ fn line(history: &VersionHistory<'_>, change: &RankedChange<'_, '_>) -> Markup {
     let of_step = history.changes_of(change.step);
     let is_this =
         |other: &RankedChange<'_, '_>| (other.version, other.before) == (change.version, change.before);
-    let number = of_step.iter().position(is_this).map_or(1, |place| place + 1);
+    let told = step::told(&of_step).into_iter().find(|(_, other)| is_this(other));
+    let place = told.map_or_else(|| "changes".to_owned(), |(number, _)| anchor(number));
     let colour = if change.is_worse() { "loss" } else { "gain" };
     html! {
         div {
             @match facts {
-                Some(facts) => a.step href={ (page_name(facts)) "#" (anchor(number)) } { (change.label) },
+                Some(facts) => a.step href={ (page_name(facts)) "#" (place) } { (change.label) },
                 None => span.step { (change.label) },
             }
             span.size.(colour) { @for size in sizes(change).into_iter().flatten() { span { (size) } } }

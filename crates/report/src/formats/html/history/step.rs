@@ -29,7 +29,7 @@ pub(super) fn page(history: &VersionHistory<'_>, step: usize, facts: &StepFacts)
                 h2 { "Changes" }
                 (table::of_experiment(history.experiment, &list(history, &changes)))
             }
-            (told(history, &changes))
+            (sections(history, &changes))
         }
         section #versions {
             h2 { "Versions" }
@@ -87,14 +87,20 @@ fn list(history: &VersionHistory<'_>, changes: &[RankedChange<'_, '_>]) -> Table
     }
 }
 
-/// The causes of the largest changes, in the order of versions.
-fn told(history: &VersionHistory<'_>, changes: &[RankedChange<'_, '_>]) -> Markup {
-    let mut largest: Vec<f64> = changes.iter().map(RankedChange::size).collect();
-    largest.sort_by(|one, other| other.total_cmp(one));
-    let least = largest.get(TOLD - 1).copied().unwrap_or(0.0);
-    let told = (1..).zip(changes).filter(|(_, change)| change.size() >= least);
+/// The largest changes, in the order of versions, with their numbers: those whose causes are told.
+pub(super) fn told<'c, 'h, 'a>(
+    changes: &'c [RankedChange<'h, 'a>],
+) -> Vec<(usize, &'c RankedChange<'h, 'a>)> {
+    let mut sizes: Vec<f64> = changes.iter().map(RankedChange::size).collect();
+    sizes.sort_by(|one, other| other.total_cmp(one));
+    let least = sizes.get(TOLD - 1).copied().unwrap_or(0.0);
+    (1..).zip(changes).filter(|(_, change)| change.size() >= least).collect()
+}
+
+/// Their causes.
+fn sections(history: &VersionHistory<'_>, changes: &[RankedChange<'_, '_>]) -> Markup {
     html! {
-        @for (number, change) in told {
+        @for (number, change) in told(changes) {
             section.change-facts id=(anchor(number)) {
                 h2 { (number) ": " (since(history, change)) }
                 p { (sizes(change).into_iter().flatten().collect::<Vec<_>>().join(", ")) "." }

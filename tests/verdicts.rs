@@ -156,6 +156,20 @@ fn experiments_with_one_base_case_make_a_history_of_dates(sandbox: &Sandbox) {
     assert!(changes.len() == 1 && changes[0]["since"] == versions[1], "{step}");
     assert_eq!(history(&[])["versions"].as_array().unwrap().len(), 3, "of the newest alone");
 
+    let with_pages = |folder: &str| sandbox.output(&["history", "s.sqlite", "--dates", "--out", folder]);
+    let written = with_pages("pages");
+    let (text, page) = (String::from_utf8_lossy(&written.stdout), String::from_utf8_lossy(&written.stderr));
+    assert!(text.contains(" since ") && page.contains("report: pages/index.html"), "{text}{page}");
+    let front = std::fs::read_to_string(sandbox.path().join("pages/index.html")).unwrap();
+    assert!(front.contains("history-point-query_range=100.html#change-1"), "{front}");
+    let refused = with_pages(".");
+    assert!(
+        refused.status.code() == Some(1)
+            && String::from_utf8_lossy(&refused.stderr).contains("\nhint: name a new"),
+        "{}",
+        sandbox.transcript(&refused)
+    );
+
     // The rounds also tell what a single run is worth.
     let once = point_queries("compare", &VERSIONS[..2], &["--seconds", "1"]);
     let output = sandbox.output(&[&once[..], &["--json"]].concat());

@@ -2,6 +2,7 @@
 
 mod counts;
 mod history;
+mod nights;
 mod observed;
 mod rounds;
 mod sessions;
@@ -17,6 +18,7 @@ use basecase_model::{
 
 pub use counts::{counted, counted_in_rounds};
 pub use history::{history, single_run_beside_rounds};
+pub use nights::nights;
 pub use rounds::{in_rounds, replicates};
 pub use sessions::in_two_modes;
 pub use workload_file::{EXCERPT, LIST, longest_list, microbenchmarks, sweep};

@@ -73,7 +73,9 @@ pub use failures::{Failure, failures};
 pub use findings::Finding;
 pub use function_share::{FunctionShare, stacks, total};
 pub use gate::{Conclusion, Gate, GateCase, WorkVerdicts};
-pub use history::{Shift, StepHistory, VersionHistory, WorkChange, WorkHistory};
+pub use history::{
+    Joined, Misfit, MisfitReason, RankedChange, Shift, StepHistory, VersionHistory, WorkChange, WorkHistory,
+};
 pub use judged::{Attribution, Judged, JudgedSuite, NOISY_MACHINE, UNPINNED};
 pub use known_noise::{Known, KnownNoise, Server, server};
 pub use latencies::{BUCKETS, Clock, Latencies, PERCENTILES, counts, latencies};

@@ -19,6 +19,13 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
+    /// The directory for the pages is somebody else's.
+    #[error(
+        "{} holds files, and none of them tells that it is a report or a history of basecase\nhint: name a new or empty directory, or one that \
+         an earlier report or history was written to",
+        .0.display()
+    )]
+    OthersFolder(PathBuf),
     /// A page or an asset could not be written.
     #[error("cannot write {}: {source}\nhint: check free space and permissions of the directory", path.display())]
     WriteFile {

@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use crate::fixture::{self, Shape};
 use crate::invented::InventedWork;
 use crate::{
-    FORMATS, Format, Options, bisection, explain, gate_summary, junit, render, write_bisection, write_pages,
+    FORMATS, Format, Options, bisection, explain, gate_summary, junit, render, write_bisection,
+    write_history, write_pages,
 };
 
 /// One of every attack: escape sequences, a title, a direction override, zero-width characters, HTML, Markdown, a formula.
@@ -138,6 +139,32 @@ fn defect_06_pages_hold_nothing_hidden() {
             let page = std::fs::read_to_string(&path).unwrap();
             assert!(is_clean(&page) && !page.contains("<script>&"), "{}", path.display());
         }
+    }
+}
+
+#[test]
+fn pages_of_a_history_hold_nothing_hidden() {
+    let (mut experiment, mut trials) = fixture::history(&[0.0, 0.0, -0.05, -0.05], 8, 0.005, 3);
+    put(HOSTILE, &mut experiment, &mut trials);
+    let mut other = experiment.clone();
+    (other.id, other.workload) = (format!("{HOSTILE}id"), format!("{HOSTILE}load"));
+    let others = [((other, Vec::new()), Counted::default())];
+    let counted = Counted::default();
+    let folder = tempfile::tempdir().unwrap();
+    let stored = (experiment, trials);
+    let (answer, _) = write_history(&stored, &counted, Some(&others), None, folder.path()).unwrap();
+    let text = answer.document.text(false);
+    assert!(is_clean(&text) && text.contains("another workload") && is_clean(&answer.json), "{text}");
+    let pages = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    let pages: Vec<_> = pages.filter(|path| path.is_file()).collect();
+    assert_eq!(pages.len(), 3);
+    for path in pages {
+        let page = std::fs::read_to_string(&path).unwrap();
+        assert!(
+            is_clean(&page) && page.contains("U+001B") && !page.contains("<script"),
+            "{}",
+            path.display()
+        );
     }
 }
 

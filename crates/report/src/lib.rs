@@ -140,6 +140,40 @@ pub fn history(
     others: Option<&[(Stored, Counted)]>,
     wanted: Option<&str>,
 ) -> Result<Answer, Error> {
+    with_history((chosen, counted), others, wanted, |found| Ok(history_answer(found)))
+}
+
+/// The same, and writes it as a folder of pages that work offline. Returns the path of the page to open first as well.
+///
+/// Creates `out_dir` if it is missing. Pages of an earlier history or report in it are replaced or removed, and what did not change is not
+/// written again.
+///
+/// # Errors
+/// As of [`history`]; when `out_dir` holds only files of others, or a file in it cannot be written.
+pub fn write_history(
+    chosen: &Stored,
+    counted: &Counted,
+    others: Option<&[(Stored, Counted)]>,
+    wanted: Option<&str>,
+    out_dir: &Path,
+) -> Result<(Answer, PathBuf), Error> {
+    with_history((chosen, counted), others, wanted, |found| {
+        Ok((history_answer(found), formats::write_history(found, out_dir)?))
+    })
+}
+
+fn history_answer(found: &VersionHistory<'_>) -> Answer {
+    let document = Document::new(documents::history::compose(found));
+    Answer { document, json: formats::history_json(found) }
+}
+
+/// Does `work` with the history of an experiment.
+fn with_history<T>(
+    (chosen, counted): (&Stored, &Counted),
+    others: Option<&[(Stored, Counted)]>,
+    wanted: Option<&str>,
+    work: impl FnOnce(&VersionHistory<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
     let own = Basis::of(chosen, counted);
     let bases: Option<Vec<Basis<'_>>> =
         others.map(|others| others.iter().map(|(other, counted)| Basis::of(other, counted)).collect());
@@ -147,9 +181,7 @@ pub fn history(
     let others: Option<Vec<Results<'_>>> = others.zip(bases.as_ref()).map(|(others, bases)| {
         others.iter().zip(bases).map(|((other, _), basis)| basis.results(other)).collect()
     });
-    let found = VersionHistory::of(&chosen, others.as_deref(), wanted)?;
-    let document = Document::new(documents::history::compose(&found));
-    Ok(Answer { document, json: formats::history_json(&found) })
+    work(&VersionHistory::of(&chosen, others.as_deref(), wanted)?)
 }
 
 /// What an experiment's results refer to.

@@ -9,7 +9,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use basecase_builds::{Tool, default_home};
-use basecase_report::{Options, fixture, write_pages};
+use basecase_report::{Options, fixture, write_history, write_pages};
 
 /// Options that make it show a page, print the result and exit, without network access or questions.
 const ARGUMENTS: [&str; 10] = [
@@ -43,9 +43,16 @@ fn pages(folder: &Path) -> Vec<String> {
         ("rounds", fixture::in_rounds()),
         ("sweep", fixture::sweep(3, &[1, 8, 64], 20)),
     ];
-    let mut pages = Vec::new();
+    let mut folders = vec!["history"];
     for (name, (experiment, trials)) in samples {
         write_pages(&experiment, &trials, &Options::default(), &folder.join(name)).unwrap();
+        folders.push(name);
+    }
+    let mut nights = fixture::nights(150, 6);
+    let (newest, counted) = nights.pop().unwrap();
+    write_history(&newest, &counted, Some(&nights), None, &folder.join("history")).unwrap();
+    let mut pages = Vec::new();
+    for name in folders {
         let entries = fs::read_dir(folder.join(name)).unwrap().map(|entry| entry.unwrap().file_name());
         let files = entries.map(|file| file.into_string().unwrap()).filter(|file| file.ends_with(".html"));
         pages.extend(files.map(|file| format!("{name}/{file}")));

@@ -10,7 +10,7 @@ mod plan;
 mod setting;
 mod setting_topic;
 
-use basecase_model::Profile;
+use basecase_model::{CandidateFacts, Profile};
 use basecase_stats::Sessions;
 
 pub use self::absence::Absent;
@@ -134,27 +134,64 @@ impl<'a> Explanation<'a> {
         let facts = |number: usize| results.experiment.candidates.get(number);
         let (base_facts, candidate_facts) = (facts(0)?, facts(number).filter(|_| number > 0)?);
         let (base, candidate) = (results.measured(step, 0)?, results.measured(step, number)?);
+        let profiles = function::pairs(results.profiles(step, 0), results.profiles(step, number));
+        let sessions = results.sessions(step, number);
+        Some(Explanation {
+            hardware: Hardware::of(results, step, number),
+            judged: results.judged(step, number),
+            paired: results.paired(step, number),
+            ..Explanation::with((base_facts, base), (candidate_facts, candidate), sessions, profiles)
+        })
+    }
+
+    /// What moved between two trials, without what is known of their rounds.
+    fn with(
+        (base_facts, base): (&'a CandidateFacts, Measured<'a>),
+        (candidate_facts, candidate): (&'a CandidateFacts, Measured<'a>),
+        sessions: Option<&'a Sessions>,
+        profiles: Vec<(&'a Profile, &'a Profile)>,
+    ) -> Self {
         // Each dbms describes plans in its own words.
         let is_one_dbms = base_facts.build.dbms == candidate_facts.build.dbms;
-        Some(Explanation {
-            costs: sorted(costs(&base, &candidate, results.sessions(step, number))),
+        Explanation {
+            costs: sorted(costs(&base, &candidate, sessions)),
             plans: if is_one_dbms { plan::changes(base.trial, candidate.trial) } else { Vec::new() },
             planned: plan::planned(base.trial, candidate.trial),
             settings: setting::changes(base_facts, candidate_facts),
-            sessions: results.sessions(step, number),
-            hardware: Hardware::of(results, step, number),
-            profiles: function::pairs(results.profiles(step, 0), results.profiles(step, number)),
+            sessions,
+            hardware: None,
+            profiles,
             absent: [
                 absence::absent(base_facts, base.trial),
                 absence::absent(candidate_facts, candidate.trial),
             ],
             base,
             candidate,
-            judged: results.judged(step, number),
-            paired: results.paired(step, number),
+            judged: None,
+            paired: None,
             base_name: &base_facts.name.0,
             candidate_name: &candidate_facts.name.0,
-        })
+        }
+    }
+
+    /// For two versions of one step, each given as a number of the step and of the candidate in an experiment. They need not have been
+    /// measured together, so there are neither decisions nor rounds. `None` if one of them is missing.
+    pub fn between(
+        before: (&Results<'a>, usize, usize),
+        after: (&Results<'a>, usize, usize),
+    ) -> Option<Self> {
+        let facts =
+            |(results, _, number): (&Results<'a>, usize, usize)| results.experiment.candidates.get(number);
+        let measured = |(results, step, number): (&Results<'a>, usize, usize)| results.measured(step, number);
+        let profiles = |(results, step, number): (&Results<'a>, usize, usize)| results.profiles(step, number);
+        let (base_facts, candidate_facts) = (facts(before)?, facts(after)?);
+        let (base, candidate) = (measured(before)?, measured(after)?);
+        Some(Explanation::with(
+            (base_facts, base),
+            (candidate_facts, candidate),
+            None,
+            function::pairs(profiles(before), profiles(after)),
+        ))
     }
 
     /// Headline value of the candidate divided by the base case's.

@@ -52,11 +52,16 @@ impl<'b, 'a> Anchors<'b, 'a> {
         self.successors.iter().filter_map(name)
     }
 
+    /// An experiment for each of them that has it as its base case.
+    pub(super) fn holders(&self) -> impl Iterator<Item = &'b Results<'a>> {
+        [self.first].into_iter().chain(self.successors.iter().map(|successor| successor.holder))
+    }
+
     /// The index of the one that is the base case of an experiment on the step of that name, and the number of the step there.
     pub(super) fn in_experiment(&self, measured: &Results<'_>, step: &str) -> Option<(usize, usize)> {
-        let later = self.successors.iter().map(|successor| successor.holder);
-        let mut holders = [self.first].into_iter().chain(later).enumerate();
-        holders.find_map(|(place, holder)| Some((place, step_of(measured, 0, holder, step)?)))
+        self.holders()
+            .enumerate()
+            .find_map(|(place, holder)| Some((place, step_of(measured, 0, holder, step)?)))
     }
 
     /// Converts what is relative to one of them to what is relative to the first.

@@ -1,6 +1,8 @@
 //! Changes over many versions: the candidates of an experiment in their order, or those of many experiments in the order of their dates.
 
 mod anchors;
+mod misfit;
+mod ranking;
 mod version;
 mod work;
 
@@ -10,17 +12,21 @@ use basecase_stats::{
     AnalysisPlan, Change, History, HistoryError, Interval, change_points, divisive_change_points,
     usual_penalty,
 };
+pub use misfit::{Misfit, MisfitReason};
+pub use ranking::RankedChange;
 use version::{DatedVersion, versions};
 pub use work::{WorkChange, WorkHistory};
 
 use crate::counts::Counted;
 use crate::effect::Effect;
 use crate::error::Error;
-use crate::explanation::known_steps;
+use crate::explanation::{Explanation, known_steps};
 use crate::results::Results;
 
 /// One step over all versions.
 pub struct StepHistory<'a> {
+    /// The step, by number.
+    pub step: usize,
     /// The step's name.
     pub label: &'a str,
     /// The largest number of rounds of any version, or the number that all versions share; 0 for single runs.
@@ -28,15 +34,27 @@ pub struct StepHistory<'a> {
     /// The relative throughput of each version, compared with the first base case.
     pub ratios: Vec<Option<Effect>>,
     /// Its changes, in the order of versions.
-    pub changes: Vec<Shift>,
+    pub changes: Vec<Shift<'a>>,
 }
 
 /// A change at a version.
-pub struct Shift {
+pub struct Shift<'a> {
+    /// Number of the last measured version with the old level.
+    pub before: usize,
     /// Number of the first version with the new level.
     pub version: usize,
     /// Its size, and how certain it is.
     pub change: Change,
+    /// What both cost, where their own rates show the change as well. They need not have been measured together.
+    pub explanation: Option<Explanation<'a>>,
+}
+
+/// The other experiments of a store.
+pub struct Joined<'a> {
+    /// In how many of them the candidates are versions too.
+    pub experiments: usize,
+    /// Those that cannot be compared.
+    pub left_out: Vec<Misfit<'a>>,
 }
 
 /// The findings about an experiment, or about all experiments that share its base case.
@@ -49,9 +67,10 @@ pub struct VersionHistory<'a> {
     pub steps: Vec<StepHistory<'a>>,
     /// Each step whose work was counted on at least two versions.
     pub work: Vec<WorkHistory<'a>>,
-    /// In how many other experiments of the store the candidates are versions too, and how many could not be joined; `None` if it is about
-    /// one experiment.
-    pub joined: Option<(usize, usize)>,
+    /// When the first experiment with each version began, RFC 3339.
+    pub since: Vec<&'a str>,
+    /// The other experiments of the store; `None` if it is about one experiment.
+    pub joined: Option<Joined<'a>>,
     /// Base cases that took the place of the first one, by name.
     pub successors: Vec<&'a str>,
 }
@@ -80,15 +99,18 @@ impl<'a> VersionHistory<'a> {
         let anchors = Anchors::of(chosen, others.unwrap_or_default(), &names);
         let is_shared =
             |other: &&Results<'_>| names.iter().any(|step| anchors.in_experiment(other, step).is_some());
-        let joined: Option<Vec<_>> = others.map(|others| others.iter().filter(is_shared).collect());
-        let versions = versions(chosen, anchors.first, joined.as_deref());
+        let (joined, left_out): (Vec<&Results<'a>>, Vec<_>) =
+            others.unwrap_or_default().iter().partition(is_shared);
+        let misfit = |other: &&Results<'a>| Misfit::of(chosen, &anchors, &names, other);
+        let left_out = left_out.iter().map(misfit).collect();
+        let versions = versions(chosen, anchors.first, others.map(|_| joined.as_slice()));
         if versions.len() < 2 {
             return Err(Error::Alone);
         }
         let mut histories = if experiment.schedule.is_some() {
             in_rounds(experiment, &anchors, &versions, &steps)?
         } else {
-            of_single_runs(chosen, &steps)?
+            of_single_runs(chosen, &anchors, &versions, &steps)?
         };
         histories.retain(|history| history.ratios.iter().flatten().count() > 1);
         let work = match others {
@@ -102,10 +124,11 @@ impl<'a> VersionHistory<'a> {
         if histories.is_empty() && work.is_empty() {
             return Err(Error::NoHistory);
         }
-        let joined = joined.zip(others).map(|(joined, others)| (joined.len(), others.len() - joined.len()));
+        let joined = others.map(|_| Joined { experiments: joined.len(), left_out });
+        let since = versions.iter().map(|version| version.since).collect();
         let versions = versions.into_iter().map(|version| version.label).collect();
         let successors = anchors.later_names().collect();
-        Ok(VersionHistory { experiment, versions, steps: histories, work, joined, successors })
+        Ok(VersionHistory { experiment, versions, since, steps: histories, work, joined, successors })
     }
 }
 
@@ -132,16 +155,24 @@ fn in_rounds<'a>(
             versions.iter().map(|version| version.effect(anchors, name)).collect();
         let shift = |change: Change| {
             // A version without rounds has the level of the next one, and shows nothing.
-            let measured = (change.version..ratios.len()).find(|version| ratios[*version].is_some());
-            Shift { version: measured.unwrap_or(change.version), change }
+            let mut later = change.version..ratios.len();
+            let version = later.find(|version| ratios[*version].is_some()).unwrap_or(change.version);
+            let before = (0..change.version).rfind(|version| ratios[*version].is_some());
+            Shift::of(change, (before.unwrap_or(0), version), anchors, versions, name)
         };
         let changes = changes.into_iter().map(shift).collect();
-        StepHistory { label: &experiment.steps[*step].label, rounds: history.rounds(), ratios, changes }
+        let label = &experiment.steps[*step].label;
+        StepHistory { step: *step, label, rounds: history.rounds(), ratios, changes }
     };
     Ok(steps.iter().zip(&histories).zip(changes).map(course).collect())
 }
 
-fn of_single_runs<'a>(results: &Results<'a>, steps: &[usize]) -> Result<Vec<StepHistory<'a>>, HistoryError> {
+fn of_single_runs<'a>(
+    results: &Results<'a>,
+    anchors: &Anchors<'_, 'a>,
+    versions: &[DatedVersion<'_, 'a>],
+    steps: &[usize],
+) -> Result<Vec<StepHistory<'a>>, HistoryError> {
     let experiment = results.experiment;
     let course = |step: &usize| {
         // Versions without a value are left out; each change is then mapped back to its version.
@@ -150,9 +181,15 @@ fn of_single_runs<'a>(results: &Results<'a>, steps: &[usize]) -> Result<Vec<Step
             Some((version, value.ln())).filter(|(_, value)| value.is_finite())
         };
         let (places, values): (Vec<usize>, Vec<f64>) = results.candidates().filter_map(logarithm).unzip();
-        let shift = |change: Change| Shift { version: places[change.version], change };
+        let name = &experiment.steps[*step].name;
+        let shift = |change: Change| {
+            let place = |number: usize| places.get(number).copied().unwrap_or_default();
+            let between = (place(change.version.saturating_sub(1)), place(change.version));
+            Shift::of(change, between, anchors, versions, name)
+        };
         let effect = |(version, _)| Some(Effect { ratio: results.relative(*step, version)?, interval: None });
         Ok(StepHistory {
+            step: *step,
             label: &experiment.steps[*step].label,
             rounds: 0,
             ratios: results.candidates().map(effect).collect(),
@@ -162,7 +199,23 @@ fn of_single_runs<'a>(results: &Results<'a>, steps: &[usize]) -> Result<Vec<Step
     steps.iter().map(course).collect()
 }
 
-impl Shift {
+impl<'a> Shift<'a> {
+    /// A change between two versions, by number, on the step of that name.
+    fn of(
+        change: Change,
+        (before, version): (usize, usize),
+        anchors: &Anchors<'_, 'a>,
+        versions: &[DatedVersion<'_, 'a>],
+        step: &str,
+    ) -> Self {
+        let both = versions.get(before).zip(versions.get(version));
+        let explanation = both.and_then(|(earlier, later)| later.explained(anchors, earlier, step));
+        let is_alike = |found: &Explanation<'_>| {
+            found.quotient().is_some_and(|ratio| (ratio < 1.0) == (change.magnitude < 0.0))
+        };
+        Shift { before, version, change, explanation: explanation.filter(is_alike) }
+    }
+
     /// The new level divided by the one before.
     pub fn effect(&self) -> Effect {
         let Interval { lower, upper } = self.change.interval;
@@ -183,7 +236,7 @@ mod tests {
         let found =
             VersionHistory::of(&Results::of(&experiment, &trials, rounds.as_ref()), None, None).unwrap();
         let changes = |step: &StepHistory<'_>| -> Vec<(String, String, bool)> {
-            let change = |shift: &Shift| {
+            let change = |shift: &Shift<'_>| {
                 let is_slower = shift.effect().ratio < 1.0;
                 (step.label.to_owned(), found.versions[shift.version].clone(), is_slower)
             };

@@ -5,6 +5,7 @@ use basecase_model::CandidateFacts;
 use super::anchors::Anchors;
 use crate::counts::CellCount;
 use crate::effect::Effect;
+use crate::explanation::Explanation;
 use crate::results::Results;
 
 /// Lengths of a date and of a minute at the beginning of RFC 3339.
@@ -17,7 +18,7 @@ pub(super) struct DatedVersion<'b, 'a> {
     pub(super) label: String,
     facts: &'a CandidateFacts,
     /// When the first experiment with it began, RFC 3339.
-    since: &'a str,
+    pub(super) since: &'a str,
     /// Which candidate of which experiments it is, the earliest first.
     sources: Vec<(&'b Results<'a>, usize)>,
 }
@@ -63,7 +64,7 @@ pub(super) fn versions<'b, 'a>(
 }
 
 /// Whether two candidates are one build with one config and one limit on memory.
-fn is_same(one: &CandidateFacts, other: &CandidateFacts) -> bool {
+pub(super) fn is_same(one: &CandidateFacts, other: &CandidateFacts) -> bool {
     one.build.identity() == other.build.identity()
         && one.engine == other.engine
         && one.config.sha256 == other.config.sha256
@@ -94,6 +95,12 @@ struct Source<'b, 'a> {
     anchor: usize,
 }
 
+impl<'b, 'a> Source<'b, 'a> {
+    fn place(&self) -> (&'b Results<'a>, usize, usize) {
+        (self.measured, self.step, self.candidate)
+    }
+}
+
 impl<'b, 'a> DatedVersion<'b, 'a> {
     /// The first experiment that has it on the step of that name.
     fn source(&self, anchors: &Anchors<'_, 'a>, step: &str) -> Option<Source<'b, 'a>> {
@@ -111,6 +118,17 @@ impl<'b, 'a> DatedVersion<'b, 'a> {
             return Some(Effect { ratio: measured.relative(step, 0)?, interval: None });
         }
         anchors.relative_to_first(measured.relative_effect(step, candidate)?, anchor, name)
+    }
+
+    /// What it costs on the step of that name, beside an earlier version; `None` unless both were measured there.
+    pub(super) fn explained(
+        &self,
+        anchors: &Anchors<'_, 'a>,
+        earlier: &DatedVersion<'_, 'a>,
+        step: &str,
+    ) -> Option<Explanation<'a>> {
+        let (before, after) = (earlier.source(anchors, step)?, self.source(anchors, step)?);
+        Explanation::between(before.place(), after.place())
     }
 
     /// What was counted of it on the step of that name, in each experiment that has it.

@@ -64,7 +64,8 @@ Examples:
 pub(super) const HISTORY: &str = "\
 Examples:
   basecase history basecase.sqlite --step l.i0
-  basecase history nightly.sqlite --step hot-points --dates";
+  basecase history nightly.sqlite --step hot-points --dates
+  basecase history nightly.sqlite --dates --out nightly-pages";
 
 pub(super) const GET_SERVER: &str = "\
 Examples:

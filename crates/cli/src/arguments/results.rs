@@ -89,6 +89,10 @@ pub(crate) struct History {
     /// Smallest relative change of the instructions of an operation that counts as one [default: as it was counted with]
     #[arg(long, value_name = "PERCENT", value_parser = read_change_of_work)]
     pub(crate) counts_detect: Option<f64>,
+    /// Also write pages into this folder: all changes, the largest first, and a page with charts for each step. It must be new, empty, or one
+    /// that a report or history was written to
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -8,6 +8,7 @@ use basecase_store::Store;
 use super::store::{counted, load_all, load_from, tries_setting};
 use crate::arguments::History;
 use crate::output;
+use crate::reporter::Reporter;
 
 pub(crate) fn run(arguments: &History) -> Result<()> {
     let store = Store::open_read_only(&arguments.store)?;
@@ -20,6 +21,13 @@ pub(crate) fn run(arguments: &History) -> Result<()> {
     let others: Option<Vec<_>> =
         others.map(|others| others.into_iter().map(with_counts).collect::<Result<_>>()).transpose()?;
     let counted = counted(&store, &chosen.0)?.judged_by(arguments.counts_detect);
-    let found = basecase_report::history(&chosen, &counted, others.as_deref(), arguments.step.as_deref())?;
-    output::print_answer(found, arguments.json)
+    let (others, step) = (others.as_deref(), arguments.step.as_deref());
+    let Some(out) = &arguments.out else {
+        let found = basecase_report::history(&chosen, &counted, others, step)?;
+        return output::print_answer(found, arguments.json);
+    };
+    let (found, page) = basecase_report::write_history(&chosen, &counted, others, step, out)?;
+    output::print_answer(found, arguments.json)?;
+    Reporter::Text.page_written(&page);
+    Ok(())
 }

@@ -2,11 +2,11 @@
 
 mod work;
 
-use basecase_analysis::{Shift, StepHistory, VersionHistory};
+use basecase_analysis::{Joined, Shift, StepHistory, VersionHistory};
 
 use crate::documents::Block;
 use crate::tables::{self, Column, Highlight, Row, Table, TableCell};
-use crate::words::{EffectWords as _, caption};
+use crate::words::{EffectWords as _, caption, left_out};
 
 /// The report for people.
 pub(crate) fn compose(history: &VersionHistory<'_>) -> Vec<Block> {
@@ -21,13 +21,7 @@ pub(crate) fn compose(history: &VersionHistory<'_>) -> Vec<Block> {
 }
 
 fn of_times(history: &VersionHistory<'_>) -> Vec<Block> {
-    let mut blocks = vec![match (&history.experiment.schedule, history.joined) {
-        (None, _) => Block::Note(SINGLE_RUNS.into()),
-        (Some(_), None) => Block::Paragraph(IN_ROUNDS.into()),
-        (Some(_), Some((joined, left_out))) => {
-            Block::Paragraph(over_dates(joined, left_out, &history.successors))
-        }
-    }];
+    let mut blocks = vec![reading(history)];
     blocks.push(Block::Table(table(history)));
     blocks.push(Block::Heading("Change points".into()));
     let lines = |step: &StepHistory<'_>| -> Vec<String> {
@@ -38,8 +32,17 @@ fn of_times(history: &VersionHistory<'_>) -> Vec<Block> {
     blocks
 }
 
+/// How to read the times.
+pub(crate) fn reading(history: &VersionHistory<'_>) -> Block {
+    match (&history.experiment.schedule, &history.joined) {
+        (None, _) => Block::Note(SINGLE_RUNS.into()),
+        (Some(_), None) => Block::Paragraph(IN_ROUNDS.into()),
+        (Some(_), Some(joined)) => Block::Paragraph(over_dates(history, joined)),
+    }
+}
+
 /// E.g. `point-query: 4.8 % slower (4.1–5.5 %) since pg180.x10a`.
-fn line(history: &VersionHistory<'_>, step: &StepHistory<'_>, shift: &Shift) -> String {
+fn line(history: &VersionHistory<'_>, step: &StepHistory<'_>, shift: &Shift<'_>) -> String {
     format!("{}: {} since {}", step.label, shift.effect().difference(), history.versions[shift.version])
 }
 
@@ -108,7 +111,7 @@ fn legend(
     shown.map(|(mark, meaning)| (mark, meaning.to_owned())).collect()
 }
 
-fn mark_of(shift: &Shift) -> Highlight {
+fn mark_of(shift: &Shift<'_>) -> Highlight {
     if shift.change.magnitude < 0.0 { Highlight::Worse } else { Highlight::Better }
 }
 
@@ -124,24 +127,22 @@ const SINGLE_RUNS: &str = "Each version was measured once. Single runs carry no 
                            --budget) for more.";
 
 /// How to read a history over several experiments.
-fn over_dates(joined: usize, left_out: usize, successors: &[&str]) -> String {
-    let successors = match successors.join(", ") {
+fn over_dates(history: &VersionHistory<'_>, joined: &Joined<'_>) -> String {
+    let successors = match history.successors.join(", ") {
         names if names.is_empty() => names,
         names => format!(
             " Later base cases: {names}. Each was measured beside the previous one; the uncertainty of that is part of the \
              intervals of everything measured with it, and of changes across the replacement."
         ),
     };
-    let left_out = match left_out {
-        0 => String::new(),
-        count => format!(" Left out: {count}, with another base case, workload, size, host or protocol."),
-    };
+    let left_out = left_out(history, &joined.left_out).map(|text| format!(" {text}")).unwrap_or_default();
     format!(
-        "Versions are those of this experiment and of {joined} more in the store, in the order in which they were first \
+        "Versions are those of this experiment and of {} more in the store, in the order in which they were first \
          measured. Each was measured in rounds with the base case, but not with all of the others. A change is named by \
          the version with which the new level begins; its size is relative to the previous level, with its 95 % interval. \
          Whether the first version differs from the base case is up to its verdict. On average, at most 5 % of the named \
-         changes are false, and none is smaller than half of the step's margin.{successors}{left_out}"
+         changes are false, and none is smaller than half of the step's margin.{successors}{left_out}",
+        joined.experiments
     )
 }
 
@@ -243,7 +244,7 @@ mod tests {
         nights.remove(3);
         let chosen = nights.remove(5);
         let text = history(&chosen, Some(&nights), Some("l.i0")).unwrap().document.text(false);
-        assert!(text.contains("relative to pg18.x10a") && text.contains("Left out: 3,"), "{text}");
+        assert!(text.contains("relative to pg18.x10a") && text.contains("Left out: 3"), "{text}");
     }
 
     #[test]

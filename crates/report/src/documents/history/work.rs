@@ -5,7 +5,9 @@ use basecase_stats::WorkVerdict;
 
 use crate::documents::Block;
 use crate::tables::{self, Highlight, Table, TableCell};
-use crate::words::{EffectWords as _, instructions, largest_mover, margin, work_error, work_percent};
+use crate::words::{
+    EffectWords as _, change_place, instructions, largest_mover, margin, work_error, work_percent,
+};
 
 /// The course of work and its changes.
 pub(super) fn of_work(history: &VersionHistory<'_>) -> Vec<Block> {
@@ -25,19 +27,7 @@ pub(super) fn of_work(history: &VersionHistory<'_>) -> Vec<Block> {
 
 /// E.g. `point-query: 2.5 % more work (2.4–2.6 %) since pg186.x10a, most by LockAcquireExtended +267`.
 fn line(history: &VersionHistory<'_>, step: &WorkHistory<'_>, change: &WorkChange<'_>) -> String {
-    let name = |version: usize| history.versions.get(version).map_or("", String::as_str);
-    let shift = &change.shift;
-    let place = if shift.is_gradual {
-        format!(
-            "from {} to {} in changes that are too small by themselves",
-            name(shift.before),
-            name(shift.version)
-        )
-    } else if shift.before + 1 < shift.version {
-        format!("since {}, after {}", name(shift.version), name(shift.before))
-    } else {
-        format!("since {}", name(shift.version))
-    };
+    let place = change_place(history, change);
     let mover = change.causes.as_ref().and_then(largest_mover);
     let mover = mover.map(|mover| format!(", most by {mover}")).unwrap_or_default();
     format!("{}: {} {place}{mover}", step.label, change.effect().work_difference())

@@ -8,9 +8,15 @@ use crate::words::{sentences, step_sentence, unsettled};
 
 /// Of the whole experiment.
 pub(super) fn overview(results: &Results<'_>, options: &Options) -> Markup {
+    let sentences = sentences(results, options.thresholds);
     html! {
         section #answer {
-            @for sentence in sentences(results, options.thresholds) { p.lead { (sentence) } }
+            @if results.rounds.is_some() || results.has_counts_only() {
+                @for sentence in &sentences { p.lead { (sentence) } }
+            } @else {
+                // The tables of single runs are to stay on the first screen.
+                p.lead { (sentences.join(" ")) }
+            }
             @if let Some(unsettled) = unsettled(results) { p { (unsettled) "." } }
         }
     }

@@ -5,7 +5,7 @@ use basecase_stats::BisectedChange;
 use maud::{Markup, html};
 
 use super::shell::{self, Page, PagePlace};
-use super::{level_chart, table, work};
+use super::{bisection_levels, table, work};
 use crate::documents::bisection::{Skipped, changes, line, reading, sentence, skipped, state};
 use crate::documents::bug_report::{builds, commands, machine, unexplained};
 use crate::documents::commit_change::{causes, facts, functions, heading};
@@ -26,7 +26,7 @@ pub(super) fn page(results: &Results<'_>, bisected: &Bisected<'_>) -> Markup {
         }
         @if let Some(rest) = unexplained(bisected) { p { (rest) } }
         @if let Some(state) = state(bisected) { p.small { (state) } }
-        @if let Some(chart) = level_chart::chart(bisected) {
+        @if let Some(chart) = bisection_levels::chart(bisected) {
             (chart)
             p.small { (chart_reading(bisected)) }
         }
@@ -53,7 +53,7 @@ fn anchor(number: usize) -> String {
 
 /// How to read the chart.
 fn chart_reading(bisected: &Bisected<'_>) -> String {
-    let kind = level_chart::kind(bisected);
+    let kind = bisection_levels::kind(bisected);
     format!(
         "Each point is a {kind} that was measured, with its interval. A band is a change: it begins after its left side and no later than its \
          right one; where the {kind} is not known, it is grey. Below, × is a {kind} that cannot be had, and between the marks are those that were not measured."

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use basecase_model::printable;
@@ -25,6 +26,29 @@ impl<'a> Folder<'a> {
         Folder { path, written: BTreeMap::new() }
     }
 
+    /// The same, unless it holds files and none of them is ours.
+    ///
+    /// # Errors
+    /// When it does, or cannot be read or made.
+    pub(super) fn of_our_own(path: &'a Path) -> Result<Self, Error> {
+        let mut folder = Folder::new(path);
+        if folder.file(LIST).is_file() {
+            return Ok(folder);
+        }
+        let is_empty = match fs::read_dir(path) {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(source) if source.kind() == io::ErrorKind::NotFound => true,
+            Err(source) => return Err(Error::CreateDirectory { path: path.to_owned(), source }),
+        };
+        if !is_empty {
+            return Err(Error::OthersFolder(path.to_owned()));
+        }
+        // A folder whose pages were not finished is known by it.
+        folder.write_asset(LIST, "")?;
+        folder.written.clear();
+        Ok(folder)
+    }
+
     /// Path of a file in it.
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
@@ -38,7 +62,7 @@ impl<'a> Folder<'a> {
         self.write_asset(name, &printable(content))
     }
 
-    /// Writes a file that comes with basecase.
+    /// Writes a file that comes with basecase. One that is there already and has this content is left as it is.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -47,6 +71,10 @@ impl<'a> Folder<'a> {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)
                 .map_err(|source| Error::CreateDirectory { path: parent.to_owned(), source })?;
+        }
+        if fs::read(&path).is_ok_and(|known| known == content.as_bytes()) {
+            self.written.insert(name.to_owned(), checksum(content.as_bytes()));
+            return Ok(());
         }
         fs::write(&path, content).map_err(|source| Error::WriteFile { path, source })?;
         self.written.insert(name.to_owned(), checksum(content.as_bytes()));
@@ -127,6 +155,41 @@ mod tests {
         fn defect_20_no_two_names_share_a_file(one in "[a-b=_~/A-B]{0,3}", other in "[a-b=_~/A-B]{0,3}") {
             prop_assert_eq!(one == other, file_name(&one).to_lowercase() == file_name(&other).to_lowercase());
         }
+    }
+
+    #[test]
+    fn a_file_with_the_same_content_is_not_written_again() {
+        let place = tempfile::tempdir().unwrap();
+        let write = |pages: &[(&str, &str)]| {
+            let mut folder = Folder::of_our_own(place.path()).unwrap();
+            pages.iter().try_for_each(|(name, content)| folder.write(name, content)).unwrap();
+            folder.finish().unwrap();
+        };
+        let old = std::time::SystemTime::UNIX_EPOCH;
+        write(&[("index.html", "1"), ("history-a.html", "a"), ("history-b.html", "b")]);
+        for name in ["index.html", "history-a.html"] {
+            fs::File::open(place.path().join(name)).unwrap().set_modified(old).unwrap();
+        }
+        write(&[("index.html", "2"), ("history-a.html", "a")]);
+        let modified = |name: &str| fs::metadata(place.path().join(name)).unwrap().modified().unwrap();
+        assert!(modified("index.html") > old && modified("history-a.html") == old);
+        assert!(!place.path().join("history-b.html").exists(), "a step that is no longer there");
+    }
+
+    #[test]
+    fn a_folder_of_others_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let claimed = |name: &str| Folder::of_our_own(&place.path().join(name)).map(|_| ());
+        claimed("new/deep").unwrap();
+        claimed("new/deep").unwrap();
+        fs::create_dir(place.path().join("empty")).unwrap();
+        claimed("empty").unwrap();
+        fs::create_dir(place.path().join("photos")).unwrap();
+        fs::write(place.path().join("photos/1.jpeg"), "").unwrap();
+        let refusal = claimed("photos").unwrap_err().to_string();
+        assert!(refusal.contains("photos holds") && refusal.contains("\nhint: "), "{refusal}");
+        assert_eq!(fs::read_dir(place.path().join("photos")).unwrap().count(), 1, "nothing is added");
+        assert!(claimed("photos/1.jpeg").unwrap_err().to_string().contains("hint: "));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod answer;
 mod axis_labels;
 mod bisection;
+mod bisection_levels;
 mod blocks;
 mod explanation;
 mod facts;
@@ -11,6 +12,7 @@ mod flame;
 mod folder;
 mod forest;
 mod group_chart;
+mod history;
 mod index;
 mod level_chart;
 mod method;
@@ -29,6 +31,7 @@ use basecase_analysis::{Bisected, Results};
 use basecase_model::StepFacts;
 use folder::Folder;
 pub(crate) use folder::file_name;
+pub(crate) use history::write as write_history;
 
 use super::{PageFormat, markdown};
 use crate::documents::bug_report;
@@ -38,9 +41,12 @@ use crate::options::Options;
 /// Pages that work offline.
 pub(super) const FORMAT: PageFormat = PageFormat { name: "html", write: write_pages };
 
-/// Files that every page uses, relative to the report's directory.
+/// What every page looks like, relative to the report's directory.
+const STYLE: (&str, &str) = ("assets/report.css", include_str!("../../../assets/report.css"));
+
+/// Files that pages with charts use as well.
 const ASSETS: [(&str, &str); 5] = [
-    ("assets/report.css", include_str!("../../../assets/report.css")),
+    STYLE,
     ("assets/charts.js", include_str!("../../../assets/charts.js")),
     ("assets/uplot/uPlot.iife.min.js", include_str!("../../../assets/uplot/uPlot.iife.min.js")),
     ("assets/uplot/uPlot.min.css", include_str!("../../../assets/uplot/uPlot.min.css")),

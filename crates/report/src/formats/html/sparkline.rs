@@ -29,14 +29,43 @@ impl Sparklines {
         let path = self.paths.get(step).and_then(|paths| paths.get(candidate)?.as_ref());
         html! {
             @if let (Some((points, path)), Some(facts)) = (path, results.experiment.steps.get(step)) {
-                a.trend href={ (page_name(facts)) "#charts" } title={ (facts.label) " over time" } {
-                    svg viewBox={ "0 0 " (points - 1) " " (HEIGHT) } preserveAspectRatio="none" aria-hidden="true" {
-                        path d=(PreEscaped(path)) {}
-                    }
-                }
+                a.trend href={ (page_name(facts)) "#charts" } title={ (facts.label) " over time" } { (drawn(*points, path)) }
             }
         }
     }
+}
+
+fn drawn(points: usize, path: &str) -> Markup {
+    html! {
+        svg viewBox={ "0 0 " (points - 1) " " (HEIGHT) } preserveAspectRatio="none" aria-hidden="true" {
+            path d=(PreEscaped(path)) {}
+        }
+    }
+}
+
+/// Differences to 1 that take the whole height at least, so that noise does not look like changes.
+const LEAST: f64 = 0.02;
+/// The height of a course, in units of its numbers.
+const FINE: f64 = 1000.0;
+
+/// The course of ratios to 1 over many versions, from the lowest to the highest. What is missing is as before.
+pub(super) fn course(ratios: &[Option<f64>]) -> Markup {
+    let known: Vec<f64> = ratios
+        .iter()
+        .scan(None, |last, ratio| {
+            *last = ratio.filter(|ratio| ratio.is_finite()).or(*last);
+            Some(*last)
+        })
+        .flatten()
+        .collect();
+    let coarse: Vec<f64> = known
+        .chunks(known.len().div_ceil(POINTS).max(1))
+        .map(|part| part.iter().sum::<f64>() / part.len() as f64)
+        .collect();
+    let low = coarse.iter().copied().fold(1.0 - LEAST, f64::min);
+    let high = coarse.iter().copied().fold(1.0 + LEAST, f64::max);
+    let items: Vec<u64> = coarse.iter().map(|ratio| (FINE * (ratio - low) / (high - low)) as u64).collect();
+    html! { @if items.len() > 1 { span.trend { (drawn(items.len(), &path(&items, FINE as u64))) } } }
 }
 
 /// The paths of one step, all on one scale.
@@ -70,6 +99,15 @@ mod tests {
     #[test]
     fn a_sparkline_reaches_from_bottom_to_top() {
         assert_eq!(path(&[0, 50, 100], 100), "M0 20 1 10 2 0");
+    }
+
+    #[test]
+    fn a_course_has_few_points_and_gaps_are_as_before() {
+        let ratios = [Some(1.0), None, Some(0.9), None];
+        assert!(course(&ratios).into_string().contains("M0 3 1 3 2 20 3 20"), "{}", course(&ratios).0);
+        assert_eq!(course(&[None, Some(1.0)]).into_string(), "", "one level is no course");
+        let many: Vec<Option<f64>> = (0..500).map(|number| Some(1.0 + f64::from(number) / 1000.0)).collect();
+        assert!(course(&many).into_string().contains("viewBox=\"0 0 45 20\""), "{}", course(&many).0);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! One table as HTML.
 
 use basecase_analysis::Results;
+use basecase_model::Experiment;
 use maud::{Markup, html};
 
 use super::page_name;
@@ -10,7 +11,12 @@ use crate::words;
 
 /// The table in a scrolling container, with its legend below.
 pub(super) fn render(results: &Results<'_>, table: &Table) -> Markup {
-    html! { div.table { (grid(results, table, None)) (legend(table)) } }
+    of_experiment(results.experiment, table)
+}
+
+/// The same of an experiment whose results are not at hand.
+pub(super) fn of_experiment(experiment: &Experiment, table: &Table) -> Markup {
+    html! { div.table { (grid(experiment, table, &|_| None)) (legend(table)) } }
 }
 
 /// Tables side by side.
@@ -22,13 +28,14 @@ pub(super) fn render_beside(results: &Results<'_>, tables: &[Table]) -> Markup {
 pub(super) fn render_together(results: &Results<'_>, tables: &[Table], sparklines: &Sparklines) -> Markup {
     let Some(first) = tables.first() else { return Markup::default() };
     let shares = tables.iter().all(|table| (&table.key, &table.legend) == (&first.key, &first.legend));
+    let trend = |trial| Some(sparklines.render(results, trial));
     html! {
         @if shares { (key(first)) (legend(first)) }
         div.together {
             @for table in tables {
                 @let own = Table { key: if shares { Vec::new() } else { table.key.clone() }, ..table.clone() };
                 div.table {
-                    (grid(results, &own, Some(sparklines)))
+                    (grid(results.experiment, &own, &trend))
                     @if !shares { (legend(table)) }
                 }
             }
@@ -52,14 +59,15 @@ fn legend(table: &Table) -> Markup {
     }
 }
 
-fn grid(results: &Results<'_>, table: &Table, sparklines: Option<&Sparklines>) -> Markup {
+/// `trend` draws the course of a trial, by step and candidate.
+fn grid(experiment: &Experiment, table: &Table, trend: &dyn Fn((usize, usize)) -> Option<Markup>) -> Markup {
     let marks = !table.legend.is_empty();
     html! {
         div.scroll tabindex="0" role="region" aria-label=(table.caption) {
             table.keyed[!table.key.is_empty()] {
                 caption {
                     div {
-                        strong { (words::caption(results.experiment, &table.caption)) }
+                        strong { (words::caption(experiment, &table.caption)) }
                         @if !table.reading.is_empty() { " " span { (table.reading) } }
                         (key(table))
                     }
@@ -67,16 +75,15 @@ fn grid(results: &Results<'_>, table: &Table, sparklines: Option<&Sparklines>) -
                 thead {
                     tr {
                         th scope="col" { (table.corner) }
-                        @for column in &table.columns { (heading(results, column, marks)) }
+                        @for column in &table.columns { (heading(experiment, column, marks)) }
                     }
                 }
                 tbody {
                     @for row in &table.rows {
                         tr class=[row.reference.then_some("reference")] {
-                            th scope="row" { (linked(results, row.step, &row.name)) }
+                            th scope="row" { (linked(experiment, row.step, &row.name)) }
                             @for (cell, column) in row.cells.iter().zip(&table.columns) {
-                                @let trend = sparklines.zip(cell.trial).map(|(all, trial)| all.render(results, trial));
-                                (body(cell, column, marks, trend))
+                                (body(cell, column, marks, cell.trial.and_then(trend)))
                             }
                         }
                     }
@@ -86,19 +93,19 @@ fn grid(results: &Results<'_>, table: &Table, sparklines: Option<&Sparklines>) -
     }
 }
 
-fn heading(results: &Results<'_>, column: &Column, marks: bool) -> Markup {
+fn heading(experiment: &Experiment, column: &Column, marks: bool) -> Markup {
     let meaning = (!column.meaning.is_empty()).then_some(&column.meaning);
     html! {
         th scope="col" class=[column.words.then_some("words")] title=[meaning] {
-            (linked(results, column.step, &column.name))
+            (linked(experiment, column.step, &column.name))
             @if marks { span.sign {} }
         }
     }
 }
 
 /// A name, as a link if it is that of a step.
-fn linked(results: &Results<'_>, step: Option<usize>, name: &str) -> Markup {
-    let step = step.and_then(|number| results.experiment.steps.get(number));
+fn linked(experiment: &Experiment, step: Option<usize>, name: &str) -> Markup {
+    let step = step.and_then(|number| experiment.steps.get(number));
     html! {
         @match step {
             Some(step) => a href=(page_name(step)) { (name) },

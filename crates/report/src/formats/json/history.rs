@@ -112,7 +112,7 @@ fn work_point<'a>(history: &'a VersionHistory<'_>, change: &'a WorkChange<'_>) -
     }
 }
 
-fn point<'a>(history: &'a VersionHistory<'_>, shift: &Shift) -> Point<'a> {
+fn point<'a>(history: &'a VersionHistory<'_>, shift: &Shift<'_>) -> Point<'a> {
     let Change { magnitude, interval, p, adjusted_p, .. } = shift.change;
     Point {
         since: &history.versions[shift.version],

@@ -1,0 +1,29 @@
+//! Writes the pages of made-up nights, and measures that: `cargo run --release --example nights -- DIRECTORY [NIGHTS] [STEPS]`.
+#![expect(clippy::print_stdout, reason = "the figures go to the terminal")]
+
+use std::error::Error;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use basecase_report::{fixture, write_history};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let directory = PathBuf::from(arguments.next().ok_or("name the directory to write to")?);
+    let nights = arguments.next().map_or(Ok(60), |text| text.parse())?;
+    let steps = arguments.next().map_or(Ok(12), |text| text.parse())?;
+    let mut stored = fixture::nights(nights, steps);
+    let (chosen, counted) = stored.pop().ok_or("there must be a night")?;
+    let begun = Instant::now();
+    write_history(&chosen, &counted, Some(&stored), None, &directory)?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let mut bytes = 0;
+    for folder in [&directory, &directory.join("assets")] {
+        for file in fs::read_dir(folder)? {
+            bytes += file?.metadata()?.len();
+        }
+    }
+    println!("{nights} nights of {steps} steps: {seconds:.2} s, {:.2} MB", bytes as f64 / 1e6);
+    Ok(())
+}

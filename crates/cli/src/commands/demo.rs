@@ -110,7 +110,7 @@ fn compile(reporter: &Reporter) -> Result<()> {
             })
         };
         let threads = VERSIONS.map(obtain);
-        let joined = threads.map(|thread| thread.join());
+        let joined = threads.map(thread::ScopedJoinHandle::join);
         joined.into_iter().filter_map(Result::ok).collect()
     });
     Ok(obtained.into_iter().collect::<Result<(), ObtainError>>()?)

@@ -15,7 +15,7 @@ pub(super) fn overview(results: &Results<'_>, options: &Options) -> Markup {
                 @for sentence in &sentences { p.lead { (sentence) } }
             } @else {
                 // The tables of single runs are to stay on the first screen.
-                p.lead { (sentences.join(" ")) }
+                p { (sentences.join(" ")) }
             }
             @if let Some(unsettled) = unsettled(results) { p { (unsettled) "." } }
         }

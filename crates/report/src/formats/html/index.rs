@@ -24,15 +24,18 @@ pub(super) fn page(results: &Results<'_>, options: &Options, bisected: Option<&B
         @if let Some(bisected) = bisected { (bisection::link(bisected)) }
         @if let Some(verdicts) = verdicts::overview(results) { (verdicts) }
         @if let Some(work) = work::overview(results) { (work) }
-        p.small {
-            (experiment.candidates.len()) " candidates on " (experiment.steps.len()) " steps of the "
-            (experiment.workload) " workload"
-            @let preparing = results.steps().filter(|(_, step)| !step.is_compared()).count();
-            @if results.is_workload_file() && preparing > 0 { ", " (preparing) " of them for preparation only" }
-            @if let Some(base) = experiment.candidates.first() {
-                "; all numbers are relative to the base case, " strong { (base.name) }
+        // The tables of single runs name their base case, and are to stay on the first screen.
+        @if results.rounds.is_some() || results.has_counts_only() {
+            p.small {
+                (experiment.candidates.len()) " candidates on " (experiment.steps.len()) " steps of the "
+                (experiment.workload) " workload"
+                @let preparing = results.steps().filter(|(_, step)| !step.is_compared()).count();
+                @if results.is_workload_file() && preparing > 0 { ", " (preparing) " of them for preparation only" }
+                @if let Some(base) = experiment.candidates.first() {
+                    "; all numbers are relative to the base case, " strong { (base.name) }
+                }
+                "."
             }
-            "."
         }
         @if results.has_counts_only() {
             (candidate_notes(results))

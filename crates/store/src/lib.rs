@@ -12,6 +12,7 @@ mod plan;
 mod profile;
 mod progress;
 mod role;
+mod round_trials;
 mod samples;
 mod schema;
 mod session_record;

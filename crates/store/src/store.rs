@@ -8,7 +8,10 @@ use basecase_model::{CandidateName, Cell, Experiment, StepCount, Trial};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::schema::{self, FileKind, VERSION};
-use crate::{InFlight, Problem, RunLock, StoreError, experiment, lock, progress, step_count, trial, verify};
+use crate::{
+    InFlight, Problem, RunLock, StoreError, experiment, lock, progress, round_trials, step_count, trial,
+    verify,
+};
 
 /// How long to wait for another writer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -201,6 +204,15 @@ impl Store {
         self.read(|connection| trial::select_of_experiment(connection, experiment))
     }
 
+    /// The same of several experiments, each given by id and the name of its base case, without trials that were measured together with
+    /// none of its other candidates: those of a base case that many experiments share.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn trials_of_rounds(&self, experiments: &[(&str, &str)]) -> Result<Vec<Vec<Trial>>, StoreError> {
+        self.read(|connection| round_trials::select(connection, experiments))
+    }
+
     /// All trials of the cells with these keys, including failed ones, in the order of measurement. Candidates are named as in the
     /// experiment that measured them.
     ///
@@ -290,10 +302,14 @@ impl Store {
     }
 }
 
+/// Statements that stay prepared: more than it takes to read or write a trial, which is repeated for each.
+const STATEMENTS: usize = 64;
+
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Problem> {
     // SQLite treats some relative names, e.g. `:memory:`, specially.
     let connection = Connection::open_with_flags(std::path::absolute(path)?, flags)?;
     connection.busy_timeout(PATIENCE)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }
 

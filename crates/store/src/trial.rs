@@ -177,6 +177,15 @@ pub(crate) fn select_of_cells(connection: &Connection, cells: &[String]) -> Resu
     rows.map(|row| whole(connection, row?)).collect()
 }
 
+pub(crate) fn select_of_ids(connection: &Connection, ids: &[&str]) -> Result<Vec<Trial>, Problem> {
+    let mut statement = connection.prepare_cached(
+        "SELECT *, candidate AS shown FROM trial
+         WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY sequence",
+    )?;
+    let rows = statement.query_map([serde_json::to_string(ids)?], head)?;
+    rows.map(|row| whole(connection, row?)).collect()
+}
+
 pub(crate) fn select_complete(
     connection: &Connection,
     cell: &str,

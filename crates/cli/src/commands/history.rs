@@ -5,18 +5,19 @@ use basecase_analysis::Stored;
 use basecase_model::Experiment;
 use basecase_store::Store;
 
-use super::store::{counted, load_all, load_from, tries_setting};
+use super::store::{counted, find, load_from, load_rounds, tries_setting};
 use crate::arguments::History;
 use crate::output;
 use crate::reporter::Reporter;
 
 pub(crate) fn run(arguments: &History) -> Result<()> {
     let store = Store::open_read_only(&arguments.store)?;
-    let chosen = load_from(&store, arguments.experiment.as_deref())?;
-    // A version with a setting that was tried is no version of its own.
-    let is_other =
-        |other: &Experiment| other.schedule.is_some() && other.id != chosen.0.id && !tries_setting(other);
-    let others = arguments.dates.then(|| load_all(&store, is_other)).transpose()?;
+    let (chosen, others) = if arguments.dates {
+        let (chosen, others) = over_dates(&store, arguments.experiment.as_deref())?;
+        (chosen, Some(others))
+    } else {
+        (load_from(&store, arguments.experiment.as_deref())?, None)
+    };
     let with_counts = |other: Stored| counted(&store, &other.0).map(|counted| (other, counted));
     let others: Option<Vec<_>> =
         others.map(|others| others.into_iter().map(with_counts).collect::<Result<_>>()).transpose()?;
@@ -30,4 +31,16 @@ pub(crate) fn run(arguments: &History) -> Result<()> {
     output::print_answer(found, arguments.json)?;
     Reporter::Text.page_written(&page);
     Ok(())
+}
+
+/// The experiment with this id or name, or the newest, and all others in rounds.
+fn over_dates(store: &Store, wanted: Option<&str>) -> Result<(Stored, Vec<Stored>)> {
+    let chosen = find(store, wanted)?;
+    // A version with a setting that was tried is no version of its own.
+    let is_other =
+        |other: &Experiment| other.schedule.is_some() && other.id != chosen.id && !tries_setting(other);
+    let others = store.experiments()?.into_iter().filter(is_other);
+    let mut all = load_rounds(store, std::iter::once(chosen.clone()).chain(others).collect())?;
+    let chosen = all.remove(0);
+    Ok((chosen, all))
 }

@@ -87,6 +87,19 @@ pub(crate) fn load_all(store: &Store, is_wanted: impl Fn(&Experiment) -> bool) -
     store.experiments()?.into_iter().filter(is_wanted).map(with_trials).collect()
 }
 
+/// Experiments in rounds with their trials. Of a base case that many of them share, each has those trials that were measured together with
+/// its other candidates.
+pub(crate) fn load_rounds(store: &Store, experiments: Vec<Experiment>) -> Result<Vec<Stored>> {
+    let base = |experiment: &'_ Experiment| -> String {
+        experiment.candidates.first().map(|facts| facts.name.0.clone()).unwrap_or_default()
+    };
+    let bases: Vec<String> = experiments.iter().map(base).collect();
+    let ids =
+        experiments.iter().zip(&bases).map(|(experiment, base)| (experiment.id.as_str(), base.as_str()));
+    let trials = store.trials_of_rounds(&ids.collect::<Vec<_>>())?;
+    Ok(experiments.into_iter().zip(trials).collect())
+}
+
 /// The place of the newest of some experiments. Of times with counts beside them, which one command measures, it is that of times: it has
 /// the counts as well.
 fn newest(store: &Store, experiments: &[Experiment]) -> Result<usize> {
@@ -101,7 +114,7 @@ fn newest(store: &Store, experiments: &[Experiment]) -> Result<usize> {
 }
 
 /// The experiment with this id or name, or the newest.
-fn find(store: &Store, wanted: Option<&str>) -> Result<Experiment> {
+pub(crate) fn find(store: &Store, wanted: Option<&str>) -> Result<Experiment> {
     find_among(store, store.experiments()?, wanted)
 }
 

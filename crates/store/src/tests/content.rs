@@ -1,8 +1,8 @@
 //! Reading a store, and verifying it.
 
 use basecase_model::{
-    CandidateName, CountEngine, CountWindow, Experiment, FunctionCount, Observation, OperationClass, Place,
-    StepCount, Trial, TrialStatus,
+    CandidateName, Cell, CountEngine, CountWindow, Experiment, FunctionCount, Observation, OperationClass,
+    Place, StepCount, Trial, TrialStatus,
 };
 
 use super::sample;
@@ -46,6 +46,36 @@ fn a_second_experiment_finds_the_trials_of_its_cells() {
     assert_eq!(store.trials_for_cells(&[shared.key()]).unwrap(), [trial]);
     assert_eq!(store.trials_for_cells(&[shared.key(), own.key()]).unwrap().len(), 2);
     assert_eq!(store.trials("first").unwrap().len(), 2);
+}
+
+#[test]
+fn of_a_shared_base_case_each_experiment_has_what_was_measured_with_it() {
+    let nights = ["one", "two", "three"];
+    let (_directory, mut store) = store_with(&nights);
+    let base = sample::cell("l.i0");
+    // The third night measures the build of the second again.
+    let builds = [1, 2, 2].map(|build| Cell { build: format!("night {build}"), ..base.clone() });
+    for ((round, night), build) in (0..).zip(nights).zip(&builds) {
+        let trial = |cell: &Cell, name: &str| Trial {
+            candidate: name.into(),
+            measured_by: night.into(),
+            ..sample::trial(cell, round)
+        };
+        store.save_trial(night, &base, &trial(&base, "base")).unwrap();
+        store.save_trial(night, build, &trial(build, "dev")).unwrap();
+    }
+    let all = store.trials_of_rounds(&nights.map(|night| (night, "base"))).unwrap();
+    let measured = |trials: &[Trial]| -> Vec<(String, String)> {
+        trials.iter().map(|trial| (trial.candidate.clone(), trial.measured_by.clone())).collect()
+    };
+    let of = |nights: &[&str]| -> Vec<(String, String)> {
+        let both = |night: &&str| ["base", "dev"].map(|name| (name.to_owned(), (*night).to_owned()));
+        nights.iter().flat_map(both).collect()
+    };
+    assert_eq!(measured(&all[0]), of(&["one"]));
+    assert_eq!(measured(&all[1]), of(&["two", "three"]));
+    assert_eq!(measured(&all[2]), of(&["two", "three"]));
+    assert_eq!(store.trials("one").unwrap().len(), 4, "all cells of the base case");
 }
 
 #[test]

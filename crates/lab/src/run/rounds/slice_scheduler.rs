@@ -64,7 +64,7 @@ const LONG_WARM_UP: Duration = MS.saturating_mul(400);
 
 /// How long a step of a round takes each candidate about, where nothing tells better.
 pub(crate) fn usual_time(writes: bool) -> Duration {
-    WARM_UP + if writes { WRITING * WRITING_PASSES } else { WORK }
+    WARM_UP + if writes { 2 * WRITING_PASSES * WRITING } else { WORK }
 }
 
 /// The settings of the slices of a step in a round.
@@ -172,8 +172,8 @@ impl SliceScheduler {
     ) -> Self {
         let SliceSettings { base, slice, experience, most_work, most_sessions, timing } = settings;
         let writes = step.writes;
-        let work = timing.of(if writes { 2 * WRITING_PASSES * WRITING } else { WORK });
-        let share = (most_work.as_secs_f64() / work.as_secs_f64()).clamp(LEAST_SHARE, 1.0);
+        let share = most_work.as_secs_f64() / timing.of(usual_time(writes) - WARM_UP).as_secs_f64();
+        let share = share.clamp(LEAST_SHARE, 1.0);
         let time = timing.of(if is_first { FIRST_WARM_UP } else { WARM_UP }).mul_f64(share / 2.0);
         let order = orders.shuffled(&name, 0, candidates);
         let half = |nth: usize| match (writes, nth) {
@@ -332,8 +332,7 @@ impl SliceScheduler {
         }
         let length = self.slice.unwrap_or_else(|| length_at(self.slowest(), shortest, self.timing));
         let fewest = if length < self.timing.of(LONG) { TYPICAL_PASSES } else { PASSES.0 };
-        let work = self.timing.of(WORK).mul_f64(self.share);
-        let passes = passes_of(work, length).clamp(fewest, PASSES.1);
+        let passes = passes_of(self.timing.of(WORK).mul_f64(self.share), length).clamp(fewest, PASSES.1);
         let passes_of_session = self.passes_of_session(length);
         let usual = Kept { end: SliceEnd::After(length), passes, passes_of_session };
         match self.experience.filter(|_| length < self.timing.of(LONG)) {
@@ -425,7 +424,7 @@ mod tests {
 
     #[test]
     fn a_short_budget_shortens_work_and_warm_up_alike() {
-        let step = StepFacts { writes: true, threads: Some(1), ..StepFacts::EMPTY };
+        let step = StepFacts { writes: true, ..StepFacts::EMPTY };
         let [usual, short, least] = [MOST_WORK, WORK / 3, Duration::ZERO].map(|most_work| {
             let settings = SliceSettings { most_work, ..SETTINGS };
             let scheduler = SliceScheduler::new(Orders::new(7), "step".into(), 2, &step, false, settings);
@@ -537,8 +536,8 @@ mod tests {
     fn allocation(sds: [f64; 3], most_sessions: u32, most_work: Duration) -> (u32, u32) {
         let [pass, session, start] = sds.map(|sd| sd * sd);
         let variances = StepVariances { pass, session, start };
-        let experience = Some(Experience { variances, fixed_time: Duration::from_secs(3) });
-        let settings = SliceSettings { experience, most_work, most_sessions, ..SETTINGS };
+        let experience = Experience { variances, fixed_time: Duration::from_secs(3) };
+        let settings = SliceSettings { experience: Some(experience), most_work, most_sessions, ..SETTINGS };
         let step = StepFacts { threads: Some(1), ..StepFacts::EMPTY };
         let scheduler = SliceScheduler::new(Orders::new(7), "step".into(), 2, &step, false, settings);
         let specs = specs_at(scheduler, |_| 1e6, Duration::ZERO);

@@ -43,12 +43,10 @@ fn versions_that_do_not_exist() {
     error: no recipe for mysql 8.0.32
     hint: known versions: 8.0.12, 8.0.15, 8.0.31, 8.0.33; or compile it: `basecase server get mysql:8.0.32 --from source --source …`; or use an installed one with path:DIR
     "#);
-    assert_snapshot!(compare(&sandbox, &["mariadb:10.11.18:maven"]), @r#"
-    exit code 1
-    -- stderr
-    error: no recipe for mariadb 10.11.18 from provider "maven"
-    hint: this version comes as mariadb:10.11.18:debian
-    "#);
+    // Builds of one's own are told after that.
+    let said = compare(&sandbox, &["mariadb:10.11.18:maven"]);
+    let expected = "error: no recipe for mariadb 10.11.18 from provider \"maven\"\nhint: this version comes as mariadb:10.11.18:debian";
+    assert!(said.contains(expected), "{said}");
 }
 
 #[test]

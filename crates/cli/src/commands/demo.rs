@@ -21,7 +21,7 @@ const VERSIONS: [&str; 2] = ["sqlite:3.26.0", "sqlite:3.54.1"];
 const CONFIGS: [&str; 2] = ["sqlite@rollback_full", "sqlite@wal_normal"];
 /// Steps that read and one that writes: few, so that each has rounds enough for a verdict.
 const STEPS: &str = "point-query,range-covered-pk,scan,update-index";
-const ROWS: &str = "20000";
+const ROWS: &str = "5000";
 /// How long compiling, rounds and counts may take together.
 const WHOLE: Duration = Duration::from_secs(112);
 /// How long the counts of these steps take on two processors, which come last.

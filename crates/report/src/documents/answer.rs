@@ -15,6 +15,8 @@ const OTHER_LINES: usize = 11;
 const LEAST_ROWS: usize = 4;
 /// Most failures with their reason.
 const FAILED: usize = 2;
+/// Most warnings that are told.
+const WARNINGS: usize = 2;
 /// Most contenders with a sentence each.
 const MOST_SENTENCES: usize = 3;
 
@@ -34,9 +36,15 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     };
     let notes: Vec<String> = notes::candidates(results.experiment).map(first_sentence).collect();
     let failed = failed(results);
+    let all_warnings = notes::warnings(results);
+    let mut warnings: Vec<String> = all_warnings.iter().take(WARNINGS).cloned().map(first_sentence).collect();
     let lines = |sentence: &String| sentence.chars().count().div_ceil(letters.saturating_sub(10).max(1));
     let said = sentences.iter().chain(&notes).chain(&failed);
-    let used = OTHER_LINES + said.map(lines).sum::<usize>();
+    let said = OTHER_LINES + said.map(lines).sum::<usize>();
+    let used = |warnings: &[String]| said + warnings.iter().map(lines).sum::<usize>();
+    while used(&warnings) + LEAST_ROWS > MOST_LINES && warnings.pop().is_some() {}
+    let used = used(&warnings);
+    let more_warnings = all_warnings.len() - warnings.len();
     if !sentences.is_empty() {
         blocks.push(Block::List(sentences));
     }
@@ -45,10 +53,11 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     let table = answer::table(results, room);
     let left_out = table.as_ref().map_or(0, |(_, left_out)| *left_out);
     blocks.extend(table.map(|(table, _)| Block::Table(table)));
-    if !failed.is_empty() {
-        blocks.push(Block::List(failed));
+    let told: Vec<String> = failed.into_iter().chain(warnings).collect();
+    if !told.is_empty() {
+        blocks.push(Block::List(told));
     }
-    let rest: Vec<String> = rest(results, left_out);
+    let rest: Vec<String> = rest(results, left_out, more_warnings);
     if !rest.is_empty() {
         blocks.push(Block::Paragraph(rest.join(" ")));
     }
@@ -70,13 +79,12 @@ fn failed(results: &Results<'_>) -> Vec<String> {
 }
 
 /// What the table does not say.
-fn rest(results: &Results<'_>, left_out: usize) -> Vec<String> {
+fn rest(results: &Results<'_>, left_out: usize, warnings: usize) -> Vec<String> {
     let more =
         (left_out > 0).then(|| format!("{left_out} more {}.", if left_out == 1 { "step" } else { "steps" }));
     let unsettled = unsettled(results).map(|words| format!("{words}."));
-    let warnings = notes::warnings(results).len();
-    let warnings =
-        (warnings > 0).then(|| format!("{warnings} {}.", if warnings == 1 { "warning" } else { "warnings" }));
+    let warnings = (warnings > 0)
+        .then(|| format!("{warnings} more {}.", if warnings == 1 { "warning" } else { "warnings" }));
     let mut rest: Vec<String> = [more, unsettled, warnings].into_iter().flatten().collect();
     if !rest.is_empty() {
         rest.push("`basecase report --format text` has the rest.".to_owned());
@@ -117,6 +125,13 @@ mod tests {
         insta::assert_snapshot!(answer(&experiment, &trials, None, 80));
         let (experiment, counted) = fixture::counted();
         insta::assert_snapshot!(answer(&experiment, &[], Some(counted), 80));
+    }
+
+    #[test]
+    fn what_is_measured_alone_is_told_in_numbers() {
+        let (mut experiment, trials) = fixture::sample();
+        experiment.candidates.truncate(1);
+        insta::assert_snapshot!(answer(&experiment, &trials, None, 80));
     }
 
     #[test]

@@ -4,10 +4,10 @@ use basecase_analysis::{Effect, Judged, Results, Work};
 use basecase_stats::{Outlook, Verdict};
 
 use super::relative::decided;
-use super::{Column, MISSING, Row, Table, TableCell, work};
+use super::{Column, MISSING, Row, Table, TableCell, number, work};
 use crate::words::{
-    EffectWords as _, JudgedWords as _, cause, changed_work, distinctive, duration, largest_mover, margin,
-    measured_change, work_percent, work_words,
+    EffectWords as _, JudgedWords as _, cause, changed_work, distinctive, duration, instructions,
+    largest_mover, margin, measured_change, work_percent, work_words,
 };
 
 /// Letters of the narrowest and of the widest drawing.
@@ -33,10 +33,28 @@ pub(crate) struct Room {
 /// The table of what changed; `None` if there is nothing to show. The number is that of the changes left out.
 pub(crate) fn table(results: &Results<'_>, room: Room) -> Option<(Table, usize)> {
     match results.experiment.candidates.len() {
-        0 | 1 => None,
+        0 => None,
+        1 => alone(results, room),
         2 => steps(results, 1, room),
         _ => matrix(results, room),
     }
+}
+
+/// What a single candidate did, for there is nothing to compare it with.
+fn alone(results: &Results<'_>, room: Room) -> Option<(Table, usize)> {
+    let row = |step: usize| {
+        let (value, unit) = match results.headline(step, 0) {
+            Some(rate) => (number(Some(rate), 0), results.experiment.steps[step].headline.unit()),
+            None => (instructions(results.counts?.instructions(step, 0)?), "instructions per operation"),
+        };
+        let cells = vec![TableCell::plain(value), TableCell::plain(unit)];
+        Some(Row { step: Some(step), ..Row::new(short_label(results, step), cells) })
+    };
+    let mut rows: Vec<Row> = compared(results).filter_map(row).collect();
+    let left_out = rows.len().saturating_sub(room.rows);
+    rows.truncate(room.rows);
+    let columns = vec![Column::numbers("measured", ""), Column::words("unit")];
+    (!rows.is_empty()).then(|| (Table { corner: "step", columns, rows, ..Table::default() }, left_out))
 }
 
 /// All steps and contenders as a matrix; `None` of fewer than two contenders, or if nothing is judged.

@@ -48,7 +48,8 @@ fn the_planted_setting_explains_the_change_and_another_that_differs_does_not() {
     );
     let innocent = said(&sandbox, &[&explain[..], &["busy_timeout"]].concat());
     assert!(innocent.contains(" with busy_timeout=2000 as in the base case: "), "{innocent}");
-    assert!(innocent.contains("are left: the setting does not explain the change"), "{innocent}");
+    // On a noisy machine it may be open whether it explains a part.
+    assert!(innocent.contains("are left: the setting does not explain "), "{innocent}");
 
     // Each is an experiment of its own, with the same base case and contender.
     let experiments = stored(&sandbox);

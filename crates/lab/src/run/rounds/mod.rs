@@ -68,7 +68,11 @@ impl<'a, B: Bench> Run<'a, B> {
             self.loads_anew = self.is_load_due(&open_comparisons, round, expected, left);
             let loading = if self.loads_anew { self.time_of_load(&open_comparisons) } else { Duration::ZERO };
             let seconds = seconds.map(|seconds| seconds + loading.as_secs_f64());
-            let is_over = seconds.zip(left).is_some_and(|(seconds, left)| seconds > left.as_secs_f64());
+            // The round of the first interim analysis may end after the budget: without it there is no verdict at all.
+            let brings_first_verdict = self.interim_analyses().first() == Some(&(round + 1))
+                && left.is_some_and(|left| left > Duration::ZERO);
+            let is_longer = seconds.zip(left).is_some_and(|(seconds, left)| seconds > left.as_secs_f64());
+            let is_over = is_longer && !brings_first_verdict;
             let most = self.options.most_rounds.into_iter().chain(last_analysis).min();
             if is_over || most.is_some_and(|most| round >= most) {
                 self.pass_time(&mut open_comparisons, is_over)?;

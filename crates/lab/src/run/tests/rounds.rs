@@ -170,6 +170,23 @@ fn a_budget_ends_before_a_round_that_does_not_fit_and_one_there_is_in_any_case()
 }
 
 #[test]
+fn the_round_of_the_first_verdict_may_end_after_the_budget() {
+    let rounds_in = |budget: Duration| {
+        let laboratory = Laboratory::new();
+        let mut scenario = in_rounds(40);
+        scenario.options.budget = Some(budget);
+        let mut fake = Fake::new(|candidate, step, round, _| {
+            1000.0 * (1.0 + 0.2 * noise(&format!("{candidate} {step}"), round, 0))
+        });
+        laboratory.run(&scenario, &mut fake).unwrap();
+        laboratory.rounds(&scenario)[&(READ.to_owned(), "sqlite3541.wal_normal".to_owned())].len()
+    };
+    let counts: Vec<usize> = (1..60).map(|half| rounds_in(Duration::from_millis(500 * half + 137))).collect();
+    assert!(counts.contains(&3) && counts.contains(&5), "{counts:?}");
+    assert!(!counts.contains(&4), "where four rounds fit, the fifth is measured as well: {counts:?}");
+}
+
+#[test]
 fn error_is_spent_by_the_time_of_the_budget_that_an_experiment_began_with() {
     let laboratory = Laboratory::new();
     let mut scenario = in_rounds(40);

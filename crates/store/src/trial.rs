@@ -169,20 +169,20 @@ pub(crate) fn select_of_experiment(connection: &Connection, experiment: &str) ->
 }
 
 pub(crate) fn select_of_cells(connection: &Connection, cells: &[String]) -> Result<Vec<Trial>, Problem> {
-    let mut statement = connection.prepare_cached(
-        "SELECT *, candidate AS shown FROM trial
-         WHERE cell IN (SELECT value FROM json_each(?1)) ORDER BY sequence",
-    )?;
-    let rows = statement.query_map([serde_json::to_string(cells)?], head)?;
-    rows.map(|row| whole(connection, row?)).collect()
+    select_where(connection, "cell", &serde_json::to_string(cells)?)
 }
 
 pub(crate) fn select_of_ids(connection: &Connection, ids: &[&str]) -> Result<Vec<Trial>, Problem> {
-    let mut statement = connection.prepare_cached(
+    select_where(connection, "id", &serde_json::to_string(ids)?)
+}
+
+/// The trials with one of these values, a list as JSON, in a column.
+fn select_where(connection: &Connection, column: &str, values: &str) -> Result<Vec<Trial>, Problem> {
+    let mut statement = connection.prepare_cached(&format!(
         "SELECT *, candidate AS shown FROM trial
-         WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY sequence",
-    )?;
-    let rows = statement.query_map([serde_json::to_string(ids)?], head)?;
+         WHERE {column} IN (SELECT value FROM json_each(?1)) ORDER BY sequence"
+    ))?;
+    let rows = statement.query_map([values], head)?;
     rows.map(|row| whole(connection, row?)).collect()
 }
 

@@ -282,42 +282,7 @@ fn known_disk(planned: &Planned, alike: &[crate::Stored]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
-
-    /// The plan of a stored experiment.
-    fn planned(experiment: &Experiment, trials: &[Trial]) -> Planned {
-        let rounds = experiment.schedule.as_ref().map(|schedule| &schedule.interim_analyses);
-        let cell = |step: &str, candidate: &str| {
-            trials.iter().find(|trial| trial.step == step && trial.candidate == candidate)
-        };
-        let step = |(number, facts): (usize, &StepFacts)| PlannedStep {
-            facts: facts.clone(),
-            seconds: 7.0,
-            cells: experiment
-                .candidates
-                .iter()
-                .map(|one| cell(&facts.name, &one.name.0).map_or("none".into(), |trial| trial.cell.clone()))
-                .collect(),
-            is_load: number == 0,
-        };
-        Planned {
-            name: experiment.name.clone(),
-            id: Some(experiment.id.clone()),
-            workload: experiment.workload.clone(),
-            sizes: Vec::new(),
-            host: experiment.host.id.clone(),
-            timing: None,
-            candidates: experiment.candidates.iter().map(|one| one.name.0.clone()).collect(),
-            missing: Vec::new(),
-            steps: experiment.steps.iter().enumerate().map(step).collect(),
-            protocol: match rounds {
-                None => PlannedProtocol::Classic,
-                Some(_) => PlannedProtocol::Rounds { first: 5, last: 40, budget_seconds: None },
-            },
-            disk: PlannedDisk { estimated_bytes: 1 << 30, copies: None, free_bytes: 1 << 40 },
-            memory: PlannedMemory { asked_bytes: Some(0), machine_bytes: 1 << 34 },
-        }
-    }
+    use crate::fixture::{self, planned};
 
     #[test]
     fn what_is_new_takes_as_long_as_it_is_configured() {

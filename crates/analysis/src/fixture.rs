@@ -4,6 +4,7 @@ mod counts;
 mod history;
 mod nights;
 mod observed;
+mod planned;
 mod rounds;
 mod sessions;
 mod workload_file;
@@ -19,6 +20,7 @@ use basecase_model::{
 pub use counts::{counted, counted_in_rounds};
 pub use history::{history, single_run_beside_rounds};
 pub use nights::nights;
+pub use planned::planned;
 pub use rounds::{in_rounds, replicates};
 pub use sessions::in_two_modes;
 pub use workload_file::{EXCERPT, LIST, longest_list, microbenchmarks, sweep};

@@ -99,38 +99,10 @@ fn size(bytes: u64) -> String {
 mod tests {
     use std::collections::BTreeSet;
 
-    use basecase_analysis::{Planned, PlannedDisk, PlannedMemory, PlannedStep, fixture};
-    use basecase_model::{CandidateFacts, Experiment, StepFacts, Trial};
+    use basecase_analysis::fixture::{self, planned};
+    use basecase_analysis::{Planned, PlannedMemory};
 
     use super::*;
-
-    /// The plan of this experiment, with steps of seven seconds.
-    fn planned(experiment: &Experiment, trials: &[Trial], protocol: PlannedProtocol) -> Planned {
-        let cell = |step: &str, candidate: &CandidateFacts| {
-            let trial = trials.iter().find(|one| one.step == step && one.candidate == candidate.name.0);
-            trial.map_or_else(String::new, |trial| trial.cell.clone())
-        };
-        let step = |(number, facts): (usize, &StepFacts)| PlannedStep {
-            facts: facts.clone(),
-            seconds: 7.0,
-            cells: experiment.candidates.iter().map(|one| cell(&facts.name, one)).collect(),
-            is_load: number == 0,
-        };
-        Planned {
-            name: experiment.name.clone(),
-            id: Some(experiment.id.clone()),
-            workload: experiment.workload.clone(),
-            sizes: Vec::new(),
-            host: experiment.host.id.clone(),
-            timing: None,
-            candidates: experiment.candidates.iter().map(|one| one.name.0.clone()).collect(),
-            missing: Vec::new(),
-            steps: experiment.steps.iter().enumerate().map(step).collect(),
-            protocol,
-            disk: PlannedDisk { estimated_bytes: 3 << 30, copies: Some(2), free_bytes: 1 << 40 },
-            memory: PlannedMemory { asked_bytes: Some(300 << 20), machine_bytes: 16 << 30 },
-        }
-    }
 
     fn text(dry_run: &DryRun) -> String {
         let answer = crate::dry_run(dry_run);
@@ -143,8 +115,7 @@ mod tests {
     #[test]
     fn a_plan_of_rounds_that_were_measured_before() {
         let (experiment, trials) = fixture::in_rounds();
-        let protocol = PlannedProtocol::Rounds { first: 5, last: 40, budget_seconds: None };
-        let planned = planned(&experiment, &trials, protocol);
+        let planned = planned(&experiment, &trials);
         let dry_run = DryRun::of(planned, &[(experiment, trials.clone())], &trials, &BTreeSet::new());
         insta::assert_snapshot!(text(&dry_run));
     }
@@ -152,7 +123,7 @@ mod tests {
     #[test]
     fn a_plan_whose_builds_are_missing() {
         let (experiment, _) = fixture::in_rounds();
-        let planned = planned(&experiment, &[], PlannedProtocol::Classic);
+        let planned = Planned { protocol: PlannedProtocol::Classic, ..planned(&experiment, &[]) };
         let missing =
             |candidate: &str, is_compiled| MissingBuild { candidate: candidate.into(), is_compiled };
         let missing = vec![missing("postgres:18.6", false), missing("git:.@HEAD", true)];

@@ -92,8 +92,7 @@ impl<'a> Gate<'a> {
             judged.iter().map(|judged| GateCase::judged(results, *judged, &failures)).collect();
         let is_judged =
             |place: (usize, usize)| judged.iter().any(|judged| (judged.step, judged.candidate) == place);
-        let compared = results.steps().filter(|(_, facts)| facts.is_compared());
-        for (step, _) in compared {
+        for (step, _) in results.compared_steps() {
             let contenders = results.candidates().map(|(candidate, _)| candidate).skip(1);
             let open = contenders.filter(|candidate| !is_judged((step, *candidate)));
             cases.extend(open.map(|candidate| GateCase::unjudged(results, (step, candidate), &failures)));

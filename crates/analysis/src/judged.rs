@@ -155,6 +155,17 @@ impl Judged<'_> {
         results.experiment.candidates.get(self.candidate).map_or("", |facts| &facts.name.0)
     }
 
+    /// The change in throughput; `None` if it has no size, as where the target rate was missed.
+    pub fn effect(&self) -> Option<Effect> {
+        let effect = Effect::of_decision(JudgedMetric::Throughput, self.throughput);
+        effect.filter(|_| !self.has_missed_rate())
+    }
+
+    /// Whether a target rate that was missed decided the verdict.
+    fn has_missed_rate(&self) -> bool {
+        self.throughput.qualifier == Some(Qualifier::MissedRate)
+    }
+
     fn order(&self) -> u8 {
         match self.throughput.verdict {
             Verdict::Regression | Verdict::Improvement => 0,
@@ -166,7 +177,7 @@ impl Judged<'_> {
     /// What throughput and CPU time per operation together say about the cause; `None` if they say nothing.
     pub fn attribution(&self) -> Option<Attribution> {
         use Verdict::{Improvement, NoChange, Regression};
-        if self.throughput.qualifier == Some(Qualifier::MissedRate) {
+        if self.has_missed_rate() {
             return None;
         }
         match (self.throughput.verdict, self.cpu.map(|cpu| cpu.verdict)) {

@@ -114,6 +114,11 @@ impl<'a> Results<'a> {
         self.experiment.steps.iter().enumerate()
     }
 
+    /// The steps that are not only preparation, with their numbers.
+    pub fn compared_steps(&self) -> impl Iterator<Item = (usize, &'a StepFacts)> + use<'a> {
+        self.steps().filter(|(_, step)| step.is_compared())
+    }
+
     /// The number of the step of that name.
     pub fn step_named(&self, name: &str) -> Option<usize> {
         self.experiment.steps.iter().position(|step| step.name == name)

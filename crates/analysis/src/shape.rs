@@ -31,8 +31,7 @@ impl<'a> Results<'a> {
     /// How many work at once, as text, and their unit: clients, or threads of the compared steps.
     pub fn concurrency(&self) -> (String, String) {
         if self.is_workload_file() {
-            let compared = self.steps().filter(|(_, step)| step.is_compared());
-            counted(compared.filter_map(|(_, step)| step.threads).collect(), "thread")
+            counted(self.compared_steps().filter_map(|(_, step)| step.threads).collect(), "thread")
         } else {
             counted(vec![self.experiment.clients], "client")
         }
@@ -97,8 +96,7 @@ impl<'a> Results<'a> {
 
     /// Every compared step once, in the first group that names it.
     fn named_groups(&self) -> Vec<(&'a str, Vec<usize>)> {
-        let mut rest: Vec<(usize, &'a StepFacts)> =
-            self.steps().filter(|(_, step)| step.is_compared()).collect();
+        let mut rest: Vec<(usize, &'a StepFacts)> = self.compared_steps().collect();
         let mut groups = Vec::new();
         for group in &self.experiment.groups {
             let mut steps = Vec::new();

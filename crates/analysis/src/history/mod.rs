@@ -93,7 +93,7 @@ impl<'a> VersionHistory<'a> {
         }
         let steps = match wanted {
             Some(wanted) => known_steps(chosen, wanted)?,
-            None => chosen.steps().filter(|(_, facts)| facts.is_compared()).map(|(step, _)| step).collect(),
+            None => chosen.compared_steps().map(|(step, _)| step).collect(),
         };
         let names: Vec<&str> = steps.iter().map(|step| experiment.steps[*step].name.as_str()).collect();
         let anchors = Anchors::of(chosen, others.unwrap_or_default(), &names);

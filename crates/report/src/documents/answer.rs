@@ -57,7 +57,7 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     if !told.is_empty() {
         blocks.push(Block::List(told));
     }
-    let rest: Vec<String> = rest(results, left_out, more_warnings);
+    let rest = rest(results, left_out, more_warnings);
     if !rest.is_empty() {
         blocks.push(Block::Paragraph(rest.join(" ")));
     }
@@ -67,10 +67,7 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
 /// What failed, the first ones with the reason's first line.
 fn failed(results: &Results<'_>) -> Vec<String> {
     let all = failures(results);
-    let line = |failure: &Failure<'_>| {
-        let reason = failure.reason.lines().next().unwrap_or_default();
-        format!("{} failed: {reason}", failure.place())
-    };
+    let line = |failure: &Failure<'_>| format!("{} failed: {}", failure.place(), failure.brief());
     let mut lines: Vec<String> = all.iter().take(FAILED).map(line).collect();
     if all.len() > FAILED {
         lines.push(format!("{} more failed", all.len() - FAILED));

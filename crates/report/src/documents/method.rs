@@ -39,8 +39,8 @@ pub(crate) fn blocks(results: &Results<'_>) -> Vec<Block> {
 }
 
 fn procedure(results: &Results<'_>, rounds: &Rounds<'_>) -> Vec<String> {
-    let steps = results.steps().filter(|(_, step)| step.is_compared());
-    let mut placements: Vec<&str> = steps
+    let mut placements: Vec<&str> = results
+        .compared_steps()
         .filter_map(|(step, _)| rounds.conduct(step))
         .flat_map(|conduct| conduct.placements.iter().map(String::as_str))
         .collect();

@@ -1,13 +1,14 @@
 //! What changed, at a glance: one row for a step, with its interval drawn, or a matrix of steps and candidates.
 
 use basecase_analysis::{Effect, Judged, Results, Work};
+use basecase_model::StepFacts;
 use basecase_stats::{Outlook, Verdict};
 
 use super::relative::decided;
 use super::{Column, MISSING, Row, Table, TableCell, number, work};
 use crate::words::{
-    EffectWords as _, JudgedWords as _, cause, changed_work, distinctive, duration, instructions,
-    largest_mover, margin, measured_change, work_percent, work_words,
+    EffectWords as _, cause, changed_work, distinctive, duration, instructions, largest_mover, margin,
+    work_percent, work_words,
 };
 
 /// Letters of the narrowest and of the widest drawing.
@@ -16,6 +17,8 @@ const DRAWING: [usize; 2] = [13, 31];
 const NARROW: usize = 80;
 /// Letters of the narrowest column of a matrix.
 const NARROWEST: usize = 9;
+/// Letters between two columns.
+const GAP: usize = 2;
 /// Letters of the label of a step, as a rule.
 const LONGEST_LABEL: usize = 24;
 /// Ends of a drawing's axis, as shares.
@@ -42,15 +45,15 @@ pub(crate) fn table(results: &Results<'_>, room: Room) -> Option<(Table, usize)>
 
 /// What a single candidate did, for there is nothing to compare it with.
 fn alone(results: &Results<'_>, room: Room) -> Option<(Table, usize)> {
-    let row = |step: usize| {
+    let row = |(step, facts): (usize, &StepFacts)| {
         let (value, unit) = match results.headline(step, 0) {
-            Some(rate) => (number(Some(rate), 0), results.experiment.steps[step].headline.unit()),
+            Some(rate) => (number(Some(rate), 0), facts.headline.unit()),
             None => (instructions(results.counts?.instructions(step, 0)?), "instructions per operation"),
         };
         let cells = vec![TableCell::plain(value), TableCell::plain(unit)];
         Some(Row { step: Some(step), ..Row::new(short_label(results, step), cells) })
     };
-    let mut rows: Vec<Row> = compared(results).filter_map(row).collect();
+    let mut rows: Vec<Row> = results.compared_steps().filter_map(row).collect();
     let left_out = rows.len().saturating_sub(room.rows);
     rows.truncate(room.rows);
     let columns = vec![Column::numbers("measured", ""), Column::words("unit")];
@@ -70,136 +73,141 @@ struct Known<'r, 'a> {
     results: &'r Results<'a>,
     step: usize,
     candidate: usize,
-    judged: Option<Judged<'a>>,
-    work: Option<&'a Work>,
+    found: Found<'a>,
+    effect: Effect,
+}
+
+/// What a row is about.
+enum Found<'a> {
+    /// Its time in rounds.
+    Time(Judged<'a>),
+    /// Its work, where nothing is timed.
+    Work(&'a Work),
+    /// Its rate in single runs.
+    Rate,
 }
 
 impl<'r, 'a> Known<'r, 'a> {
-    /// `None` if nothing is.
+    /// `None` without a size.
     fn of(results: &'r Results<'a>, step: usize, candidate: usize) -> Option<Self> {
-        let (judged, work) = (results.judged(step, candidate), results.work(step, candidate));
-        let known = Known { results, step, candidate, judged, work };
-        known.effect().is_some().then_some(known)
+        let (found, effect) = if let Some(judged) = results.judged(step, candidate) {
+            (Found::Time(judged), judged.effect()?)
+        } else if results.has_counts_only() {
+            let work = results.work(step, candidate)?;
+            (Found::Work(work), work.effect())
+        } else {
+            let alone = || Some(Effect { ratio: results.relative(step, candidate)?, interval: None });
+            (Found::Rate, results.relative_effect(step, candidate).or_else(alone)?)
+        };
+        Some(Known { results, step, candidate, found, effect })
     }
 
-    /// The change that the row is about: that in time, or of what was only counted that of work.
-    fn effect(&self) -> Option<Effect> {
-        match (&self.judged, self.work) {
-            (Some(judged), _) => measured_change(judged),
-            (None, Some(work)) if self.results.has_counts_only() => Some(work.effect()),
-            (None, _) => {
-                let relative = self.results.relative_effect(self.step, self.candidate);
-                let alone = || {
-                    let ratio = self.results.relative(self.step, self.candidate)?;
-                    Some(Effect { ratio, interval: None })
-                };
-                relative.or_else(alone)
-            }
+    /// How far it is from the base case, as a logarithm.
+    fn size(&self) -> f64 {
+        self.effect.ratio.ln().abs()
+    }
+
+    /// Changes in time come first, then those of work, then what is open, then what is unchanged.
+    fn rank(&self) -> u8 {
+        let verdict = match &self.found {
+            Found::Time(judged) => Some(judged.throughput.verdict),
+            Found::Work(_) | Found::Rate => None,
+        };
+        let work = self.results.work(self.step, self.candidate);
+        match verdict {
+            Some(verdict) if verdict.is_change() => 0,
+            _ if work.is_some_and(|work| work.verdict().is_change()) => 1,
+            Some(Verdict::NoChange) => 3,
+            _ => 2,
         }
     }
 
-    /// Changes in time come first, then those of work, then what is open, then what is unchanged; of single runs the largest.
-    fn order(&self) -> (u8, f64) {
-        let size = self.effect().map_or(0.0, |effect| effect.ratio.ln().abs());
-        let has_other_work = self.work.is_some_and(|work| work.verdict().is_change());
-        let rank = match self.judged.map(|judged| judged.throughput.verdict) {
-            Some(verdict) if verdict.is_change() => 0,
-            _ if has_other_work => 1,
-            Some(Verdict::NoChange) => 3,
-            _ => 2,
-        };
-        (rank, -size)
-    }
-
     fn is_changed(&self) -> bool {
-        self.order().0 < 2
+        self.rank() < 2
     }
 
     fn cell(&self) -> TableCell {
-        let mark = match (&self.judged, self.work) {
-            (Some(judged), _) => decided(judged.throughput.verdict),
-            (None, Some(found)) if self.results.has_counts_only() => work::mark(found.verdict()),
-            (None, _) => super::Highlight::None,
-        };
-        let text = match (self.effect(), self.judged.is_none() && self.results.has_counts_only()) {
-            (Some(effect), true) => work_percent(&effect),
-            (Some(effect), false) => compact(&effect),
-            (None, _) => MISSING.to_owned(),
-        };
-        TableCell::marked(text, mark)
+        match &self.found {
+            Found::Time(judged) => {
+                TableCell::marked(compact(&self.effect), decided(judged.throughput.verdict))
+            }
+            Found::Work(work) => TableCell::marked(work_percent(&self.effect), work::mark(work.verdict())),
+            Found::Rate => TableCell::plain(compact(&self.effect)),
+        }
     }
 
     /// What moved with a change, or what is known where nothing did.
     fn words(&self) -> String {
-        let other_work = || changed_work(self.results, self.step, self.candidate);
-        if self.results.has_counts_only() {
-            let causes = self.results.counts.and_then(|counts| counts.causes(self.step, self.candidate));
-            let is_changed = self.work.is_some_and(|work| work.verdict().is_change());
-            let mover = causes.as_ref().and_then(largest_mover).filter(|_| is_changed);
-            return mover.or_else(|| self.work.map(work_words)).unwrap_or_default();
+        let Known { results, step, candidate, .. } = *self;
+        match &self.found {
+            Found::Time(judged) => self.words_of_time(judged),
+            Found::Work(work) => {
+                let causes = results.counts.and_then(|counts| counts.causes(step, candidate));
+                let mover = causes.as_ref().and_then(largest_mover);
+                mover.filter(|_| work.verdict().is_change()).unwrap_or_else(|| work_words(work))
+            }
+            Found::Rate if results.missed_sla(step, 0) || results.missed_sla(step, candidate) => {
+                "not compared: target rate missed".to_owned()
+            }
+            Found::Rate => self.cause().unwrap_or_default(),
         }
-        let misses = |candidate| self.results.missed_sla(self.step, candidate);
-        let Some(judged) = &self.judged else {
-            if misses(0) || misses(self.candidate) {
-                return "not compared: target rate missed".to_owned();
-            }
-            return cause(self.results, self.step, self.candidate).or_else(other_work).unwrap_or_default();
-        };
+    }
+
+    fn words_of_time(&self, judged: &Judged<'_>) -> String {
         let decision = judged.throughput;
-        let state = match decision.verdict {
-            Verdict::Regression | Verdict::Improvement if measured_change(judged).is_none() => {
-                judged.verdict()
+        let state = match (decision.verdict, decision.outlook, judged.round_s) {
+            (Verdict::Regression | Verdict::Improvement, ..) => {
+                return self.cause().unwrap_or_else(|| "cause not known".to_owned());
             }
-            Verdict::Regression | Verdict::Improvement => {
-                return cause(self.results, self.step, self.candidate)
-                    .or_else(other_work)
-                    .unwrap_or_else(|| "cause not known".to_owned());
+            (Verdict::NoChange, ..) => format!("same within {}", margin(decision.margin)),
+            (Verdict::NotEnoughData, Outlook::MoreRounds(more), Some(round_s)) => {
+                format!("open: {} more", duration(more as f64 * round_s))
             }
-            Verdict::NoChange => format!("same within {}", margin(decision.margin)),
-            Verdict::NotEnoughData => match (decision.outlook, judged.round_s) {
-                (Outlook::MoreRounds(more), Some(round_s)) => {
-                    format!("open: {} more", duration(more as f64 * round_s))
-                }
-                (Outlook::OnTheMargin, _) => "close to the margin".to_owned(),
-                _ => "open".to_owned(),
-            },
+            (Verdict::NotEnoughData, Outlook::OnTheMargin, _) => "close to the margin".to_owned(),
+            (Verdict::NotEnoughData, ..) => "open".to_owned(),
         };
-        other_work().map_or(state.clone(), |work| format!("{state}; {work}"))
+        match changed_work(self.results, self.step, self.candidate) {
+            Some(work) => format!("{state}; {work}"),
+            None => state,
+        }
+    }
+
+    /// What explains the change, or else how its work changed.
+    fn cause(&self) -> Option<String> {
+        let Known { results, step, candidate, .. } = *self;
+        cause(results, step, candidate).or_else(|| changed_work(results, step, candidate))
     }
 }
 
 /// E.g. `+6.1 ±1.1`: half the width of its interval.
 fn compact(effect: &Effect) -> String {
-    let half = |[low, high]: [f64; 2]| format!(" ±{:.1}", 50.0 * (high - low));
-    format!("{}{}", effect.percent_text(), effect.interval.map(half).unwrap_or_default())
+    let half = effect.half_interval(1).map(|half| format!(" {half}"));
+    format!("{}{}", effect.percent_text(), half.unwrap_or_default())
 }
 
 /// A step's label without its range, where that leaves it unique.
 fn short_label<'a>(results: &Results<'a>, step: usize) -> &'a str {
     let short = |label: &'a str| label.split_once("_range=").map_or(label, |(name, _)| name);
     let own = short(&results.experiment.steps[step].label);
-    let others = results.steps().filter(|(_, facts)| facts.is_compared() && short(&facts.label) == own);
-    if others.count() > 1 { &results.experiment.steps[step].label } else { own }
+    let of_same_name = results.compared_steps().filter(|(_, facts)| short(&facts.label) == own);
+    if of_same_name.count() > 1 { &results.experiment.steps[step].label } else { own }
 }
 
 /// A row for each step of a contender.
 fn steps(results: &Results<'_>, candidate: usize, room: Room) -> Option<(Table, usize)> {
     let mut all: Vec<Known<'_, '_>> =
-        compared(results).filter_map(|step| Known::of(results, step, candidate)).collect();
-    all.sort_by(|one, other| {
-        let ((rank, size), (other_rank, other_size)) = (one.order(), other.order());
-        rank.cmp(&other_rank).then(size.total_cmp(&other_size))
-    });
+        results.compared_steps().filter_map(|(step, _)| Known::of(results, step, candidate)).collect();
+    all.sort_by(|one, other| one.rank().cmp(&other.rank()).then(other.size().total_cmp(&one.size())));
     if all.len() > room.rows && all.iter().any(Known::is_changed) {
         all.retain(Known::is_changed);
     }
     let left_out = all.len().saturating_sub(room.rows);
     all.truncate(room.rows);
-    let drawing = Drawing::of(all.iter().filter_map(Known::effect), room.letters);
+    let drawing = Drawing::of(all.iter().map(|known| known.effect), room.letters);
     let row = |known: &Known<'_, '_>| {
         let cells = vec![
             known.cell(),
-            TableCell::plain(known.effect().map_or_else(String::new, |effect| drawing.line(&effect))),
+            TableCell::plain(drawing.line(&known.effect)),
             TableCell::plain(known.words()),
         ];
         Row { step: Some(known.step), ..Row::new(short_label(results, known.step), cells) }
@@ -211,11 +219,6 @@ fn steps(results: &Results<'_>, candidate: usize, room: Room) -> Option<(Table, 
             vec![Column::numbers(heading, ""), Column::words(drawing.axis()), Column::words("because")];
         (Table { corner: "step", columns, rows, ..Table::default() }, left_out)
     })
-}
-
-/// The steps that are not only preparation.
-fn compared<'a>(results: &Results<'a>) -> impl Iterator<Item = usize> + use<'a> {
-    results.steps().filter(|(_, facts)| facts.is_compared()).map(|(step, _)| step)
 }
 
 /// Intervals drawn with letters.
@@ -270,71 +273,101 @@ impl Drawing {
     }
 }
 
+/// A step of a matrix, with what is known of each contender that is shown.
+struct MatrixRow<'r, 'a> {
+    step: usize,
+    label: &'a str,
+    known: Vec<Option<Known<'r, 'a>>>,
+}
+
+impl<'r, 'a> MatrixRow<'r, 'a> {
+    /// `None` if nothing is known of any of them.
+    fn of(results: &'r Results<'a>, step: usize, contenders: &[usize]) -> Option<Self> {
+        let known: Vec<_> = contenders.iter().map(|one| Known::of(results, step, *one)).collect();
+        let is_known = known.iter().any(Option::is_some);
+        is_known.then(|| MatrixRow { step, label: short_label(results, step), known })
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Known<'r, 'a>> {
+        self.known.iter().flatten()
+    }
+
+    fn largest(&self) -> f64 {
+        self.all().map(Known::size).fold(0.0, f64::max)
+    }
+
+    fn cells(&self, has_intervals: bool) -> Vec<TableCell> {
+        let cell = |known: &Option<Known<'_, '_>>| match known {
+            Some(known) => matrix_cell(known, has_intervals),
+            None => TableCell::plain(MISSING),
+        };
+        self.known.iter().map(cell).collect()
+    }
+}
+
 /// A row for each step with a change, and a column for each contender.
 fn matrix(results: &Results<'_>, room: Room) -> Option<(Table, usize)> {
-    let contenders = results.candidates().skip(1).map(|(candidate, _)| candidate);
-    // The last ones, which usually are the newest, where there is no room for all.
-    let most = (room.letters.saturating_sub(LONGEST_LABEL) / (NARROWEST + 2)).max(1);
-    let left = (results.experiment.candidates.len() - 1).saturating_sub(most);
-    let contenders: Vec<usize> = contenders.skip(left).collect();
-    let mut rows: Vec<Vec<Option<Known<'_, '_>>>> = compared(results)
-        .map(|step| contenders.iter().map(|one| Known::of(results, step, *one)).collect())
-        .collect();
-    rows.retain(|row: &Vec<Option<Known<'_, '_>>>| row.iter().flatten().next().is_some());
+    let contenders = shown_contenders(results, room);
+    let mut rows: Vec<MatrixRow<'_, '_>> =
+        results.compared_steps().filter_map(|(step, _)| MatrixRow::of(results, step, &contenders)).collect();
     let is_decided = results.rounds.is_some() || results.has_counts_only();
     if rows.len() > room.rows && is_decided {
-        rows.retain(|row| row.iter().flatten().any(Known::is_changed));
+        rows.retain(|row| row.all().any(Known::is_changed));
     }
     let left_out = rows.len().saturating_sub(room.rows);
-    let largest = |row: &Vec<Option<Known<'_, '_>>>| {
-        let sizes = row.iter().flatten().filter_map(Known::effect).map(|effect| effect.ratio.ln().abs());
-        sizes.fold(0.0, f64::max)
-    };
-    rows.sort_by(|one, other| largest(other).total_cmp(&largest(one)));
+    rows.sort_by(|one, other| other.largest().total_cmp(&one.largest()));
     rows.truncate(room.rows);
-    rows.sort_by_key(|row| row.iter().flatten().next().map(|known| known.step));
-    let step_of = |row: &[Option<Known<'_, '_>>]| row.iter().flatten().next().map(|known| known.step);
-    let label = |step: usize| short_label(results, step);
-    let names = rows.iter().filter_map(|row| step_of(row)).map(|step| label(step).chars().count()).max()?;
-    let cells = |has_intervals: bool| -> Vec<Vec<TableCell>> {
-        let cell = |known: &Option<Known<'_, '_>>| {
-            known
-                .as_ref()
-                .map_or_else(|| TableCell::plain(MISSING), |known| matrix_cell(known, has_intervals))
-        };
-        rows.iter().map(|row| row.iter().map(cell).collect()).collect()
+    rows.sort_by_key(|row| row.step);
+    let names = rows.iter().map(|row| row.label.chars().count()).max()?;
+    let headings = headings(results, &contenders, room.letters.saturating_sub(names));
+    let cells = |has_intervals| rows.iter().map(|row| row.cells(has_intervals)).collect();
+    let with_intervals: Vec<Vec<TableCell>> = cells(true);
+    let is_fitting = names + width_of(&headings, &with_intervals) <= room.letters;
+    let cells = if is_fitting { with_intervals } else { cells(false) };
+    let row = |(row, cells): (&MatrixRow<'_, '_>, Vec<TableCell>)| Row {
+        step: Some(row.step),
+        ..Row::new(row.label, cells)
     };
-    // A heading is cut to its share of the line.
-    let share =
-        (room.letters.saturating_sub(names) / contenders.len().max(1)).saturating_sub(2).max(NARROWEST);
-    let heading = |one: &usize| {
-        let name = distinctive(results, *one);
-        let is_long = name.chars().count() > share;
-        if is_long { name.chars().take(share - 1).chain(['…']).collect() } else { name }
-    };
-    let headings: Vec<String> = contenders.iter().map(heading).collect();
-    let fits = |cells: &[Vec<TableCell>]| {
-        let of_column = |column: usize| {
-            let cells = cells.iter().map(|row| row[column].text.chars().count());
-            2 + cells.chain([headings[column].chars().count()]).max().unwrap_or(0)
-        };
-        names + (0..headings.len()).map(of_column).sum::<usize>() <= room.letters
-    };
-    let with_intervals = cells(true);
-    let cells = if fits(&with_intervals) { with_intervals } else { cells(false) };
-    let of_step = |(row, cells): (&Vec<Option<Known<'_, '_>>>, Vec<TableCell>)| {
-        let step = step_of(row)?;
-        Some(Row { step: Some(step), ..Row::new(label(step), cells) })
-    };
-    let rows: Vec<Row> = rows.iter().zip(cells).filter_map(of_step).collect();
-    let columns = headings.into_iter().map(|name| Column::numbers(name, "")).collect();
     let reading = match results.rounds {
         _ if results.has_counts_only() => WORK_MATRIX,
         Some(_) => MATRIX,
         None => SINGLE_RUNS,
     };
-    let table = Table { reading: reading.to_owned(), corner: "step", columns, rows, ..Table::default() };
-    (!table.rows.is_empty()).then_some((table, left_out))
+    let table = Table {
+        reading: reading.to_owned(),
+        corner: "step",
+        rows: rows.iter().zip(cells).map(row).collect(),
+        columns: headings.into_iter().map(|name| Column::numbers(name, "")).collect(),
+        ..Table::default()
+    };
+    Some((table, left_out))
+}
+
+/// All contenders, or the last ones, which usually are the newest, where there is no room for all.
+fn shown_contenders(results: &Results<'_>, room: Room) -> Vec<usize> {
+    let most = (room.letters.saturating_sub(LONGEST_LABEL) / (NARROWEST + GAP)).max(1);
+    let all = results.experiment.candidates.len();
+    (1..all).skip((all - 1).saturating_sub(most)).collect()
+}
+
+/// Names of contenders, each cut to its share of so many letters.
+fn headings(results: &Results<'_>, contenders: &[usize], letters: usize) -> Vec<String> {
+    let share = (letters / contenders.len().max(1)).saturating_sub(GAP).max(NARROWEST);
+    let heading = |one: &usize| {
+        let name = distinctive(results, *one);
+        let is_long = name.chars().count() > share;
+        if is_long { name.chars().take(share - 1).chain(['…']).collect() } else { name }
+    };
+    contenders.iter().map(heading).collect()
+}
+
+/// How many letters columns take.
+fn width_of(headings: &[String], rows: &[Vec<TableCell>]) -> usize {
+    let width = |(column, heading): (usize, &String)| {
+        let cells = rows.iter().map(|row| row[column].text.chars().count());
+        GAP + cells.chain([heading.chars().count()]).max().unwrap_or(0)
+    };
+    headings.iter().enumerate().map(width).sum()
 }
 
 /// How to read a matrix.
@@ -345,24 +378,14 @@ const WORK_MATRIX: &str =
 
 fn matrix_cell(known: &Known<'_, '_>, has_interval: bool) -> TableCell {
     let cell = known.cell();
-    let sign = match (&known.judged, known.work) {
-        (Some(judged), _) => match judged.throughput.verdict {
-            Verdict::NoChange => "=",
-            Verdict::NotEnoughData => "?",
-            _ => cell.mark.sign(),
-        },
-        (None, Some(work)) if known.results.has_counts_only() => match work.verdict().is_change() {
-            true => cell.mark.sign(),
-            false => "=",
-        },
-        (None, _) => "",
+    let sign = match &known.found {
+        Found::Time(judged) if judged.throughput.verdict == Verdict::NoChange => "=",
+        Found::Time(judged) if judged.throughput.verdict == Verdict::NotEnoughData => "?",
+        Found::Work(work) if !work.verdict().is_change() => "=",
+        Found::Time(_) | Found::Work(_) | Found::Rate => cell.mark.sign(),
     };
-    let text = if has_interval { cell.text.clone() } else { first_word(&cell.text).to_owned() };
-    TableCell { text: format!("{text} {sign}").trim_end().to_owned(), ..cell }
-}
-
-fn first_word(text: &str) -> &str {
-    text.split(' ').next().unwrap_or(text)
+    let number = if has_interval { &cell.text } else { cell.text.split(' ').next().unwrap_or_default() };
+    TableCell { text: format!("{number} {sign}").trim_end().to_owned(), ..cell }
 }
 
 #[cfg(test)]

@@ -14,10 +14,7 @@ pub(crate) fn table(results: &Results<'_>, rounds: &Rounds<'_>) -> Table {
         let cells = cells(counts.max()?, rounds.conduct(step)?);
         Some(Row { step: Some(step), ..Row::new(label, cells) })
     };
-    let steps = results
-        .steps()
-        .filter(|(_, step)| step.is_compared())
-        .map(|(number, step)| (number, step.label.as_str()));
+    let steps = results.compared_steps().map(|(number, step)| (number, step.label.as_str()));
     Table {
         caption: "Rounds of each step".into(),
         reading: format!(

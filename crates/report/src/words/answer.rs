@@ -1,18 +1,18 @@
 //! What an experiment found, in a sentence or two for each contender.
 
 use basecase_analysis::{
-    Cause, Causes, Direction, Effect, Explanation, Finding, Judged, Results, StepGroup, Tally, Thresholds,
-    operation, seconds_to_settle,
+    Cause, Causes, Direction, Explanation, Finding, Judged, Results, StepGroup, Tally, Thresholds, operation,
+    seconds_to_settle,
 };
-use basecase_stats::{Agreement, JudgedMetric, Qualifier};
+use basecase_stats::Agreement;
 
 use super::{
     EffectWords as _, JudgedWords as _, distinctive, duration, function_name, margin, percent_text,
     transition, work_answer, work_words,
 };
 
-/// The answer: in rounds a sentence for each contender, those with the most changes first, with the cause of the clearest, and of single runs what is beyond the
-/// thresholds; then the answer by work, and how work and time agree.
+/// The answer: in rounds a sentence for each contender, those with the most changes first, with the cause of the clearest, and of single
+/// runs what is beyond the thresholds; then the answer by work, and how much of the changes in time it explains.
 pub(crate) fn sentences(results: &Results<'_>, thresholds: Thresholds) -> Vec<String> {
     let mut sentences: Vec<String> = match results.rounds {
         Some(_) => {
@@ -35,7 +35,7 @@ pub(crate) fn sentences(results: &Results<'_>, thresholds: Thresholds) -> Vec<St
         })
     };
     sentences.extend(results.candidates().skip(1).filter_map(of_work));
-    sentences.extend(agreement(results));
+    sentences.extend(explained_by_work(results));
     sentences
 }
 
@@ -45,9 +45,7 @@ const SINGLE_RUNS: &str =
 
 /// How many steps of each contender are beyond the thresholds, and what to do for a verdict.
 fn single_runs(results: &Results<'_>, thresholds: Thresholds) -> Vec<String> {
-    let all: Vec<usize> =
-        results.steps().filter(|(_, facts)| facts.is_compared()).map(|(step, _)| step).collect();
-    let group = StepGroup { name: "all", steps: all };
+    let group = StepGroup { name: "all", steps: results.compared_steps().map(|(step, _)| step).collect() };
     let findings = Finding::all(results, &group);
     let (low, high) = thresholds.logarithms();
     let sides = [("slower", Direction::Worse, low), ("faster", Direction::Better, high)];
@@ -108,7 +106,7 @@ fn clearest_change(results: &Results<'_>, judged: &Judged<'_>, of: usize) -> Str
     let cause = cause(results, judged.step, judged.candidate).map(|cause| format!(": {cause}"));
     let cause = cause.unwrap_or_default();
     let step = judged.step_name(results);
-    match measured_change(judged) {
+    match judged.effect() {
         Some(effect) => {
             format!("{clearest}{step} {} % {}{cause}", effect.percent_text(), effect.percent_interval())
         }
@@ -134,12 +132,6 @@ pub(crate) fn step_sentence(results: &Results<'_>, step: usize, candidate: usize
         }
     };
     Some(format!("{}: {found}.", transition(results, candidate)))
-}
-
-/// The size of a change that has one: a target rate that was missed has none.
-pub(crate) fn measured_change(judged: &Judged<'_>) -> Option<Effect> {
-    let has_size = judged.throughput.qualifier != Some(Qualifier::MissedRate);
-    Effect::of_decision(JudgedMetric::Throughput, judged.throughput).filter(|_| has_size)
 }
 
 /// What moved with a change, in a few words: work with its function where that explains it, else the likeliest cost, or what CPU time per
@@ -180,16 +172,13 @@ fn brief_cause(explanation: &Explanation<'_>) -> Option<String> {
 }
 
 /// How many changes in time are those of work, e.g. `Work explains 3 of 4 changes in time.`; `None` without both.
-fn agreement(results: &Results<'_>) -> Option<String> {
-    let places = || {
-        results
-            .steps()
-            .flat_map(|(step, _)| results.candidates().map(move |(candidate, _)| (step, candidate)))
-    };
-    let all: Vec<Agreement> =
-        places().filter_map(|(step, candidate)| results.agreement(step, candidate)).collect();
+fn explained_by_work(results: &Results<'_>) -> Option<String> {
+    let of_step =
+        |(step, _)| results.candidates().filter_map(move |(candidate, _)| results.agreement(step, candidate));
+    let all: Vec<Agreement> = results.steps().flat_map(of_step).collect();
     let count = |wanted: &[Agreement]| all.iter().filter(|one| wanted.contains(one)).count();
-    let (whole, part) = (count(&[Agreement::WorkExplains]), count(&[Agreement::WorkExplainsPart]));
+    let part = count(&[Agreement::WorkExplainsPart]);
+    let explained = part + count(&[Agreement::WorkExplains]);
     let other = count(&[
         Agreement::SameWorkSlower,
         Agreement::SameWorkFaster,
@@ -197,31 +186,22 @@ fn agreement(results: &Results<'_>) -> Option<String> {
         Agreement::LessWorkSlower,
     ]);
     let hidden = count(&[Agreement::MoreWorkNotSlower, Agreement::LessWorkNotFaster]);
-    let changes = whole + part + other;
-    let mut parts = Vec::new();
-    if changes > 0 {
-        let explained = if whole + part == changes && changes > 1 {
-            format!("all {changes} changes in time")
-        } else {
-            format!(
-                "{} of {changes} {} in time",
-                whole + part,
-                if changes == 1 { "change" } else { "changes" }
-            )
-        };
-        let in_part = if part > 0 { format!(", {part} of them in part") } else { String::new() };
-        parts.push(format!("work explains {explained}{in_part}"));
-    }
-    if hidden > 0 {
-        let steps = if hidden == 1 { "step takes" } else { "steps take" };
-        parts.push(format!("{hidden} {steps} the same time with other work"));
-    }
-    let text = parts.join("; ");
-    let mut letters = text.chars();
-    letters.next().map(|first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+    let changes = explained + other;
+    let of_all = match changes {
+        0 => None,
+        1 => Some(format!("{explained} of 1 change")),
+        _ if other == 0 => Some(format!("all {changes} changes")),
+        _ => Some(format!("{explained} of {changes} changes")),
+    };
+    let in_part = if part > 0 { format!(", {part} of them in part") } else { String::new() };
+    let in_time = of_all.map(|of_all| format!("Work explains {of_all} in time{in_part}"));
+    let steps = if hidden == 1 { "step takes" } else { "steps take" };
+    let hidden = (hidden > 0).then(|| format!("{hidden} {steps} the same time with other work"));
+    let parts: Vec<String> = in_time.into_iter().chain(hidden).collect();
+    (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
 }
 
-/// What it takes to settle the rest, e.g. `Not settled: 2 of 10 comparisons; about 4 min more would tell`; `None` if all is settled.
+/// What it takes to settle the rest, e.g. `2 of 10 comparisons not settled: about 4 min more of rounds would tell`; `None` if all is settled.
 pub(crate) fn unsettled(results: &Results<'_>) -> Option<String> {
     let tallies = results.tallies();
     let all: usize = tallies.iter().map(Tally::steps).sum();

@@ -22,6 +22,9 @@ pub(crate) trait EffectWords {
     /// Its interval, e.g. `(-26.4 to -23.1)`.
     fn percent_interval(&self) -> String;
 
+    /// Half the width of its interval in points with so many digits, e.g. `±1.7`; `None` if it is not known.
+    fn half_interval(&self, digits: usize) -> Option<String>;
+
     /// The size of a change, e.g. `24.9 % slower (23.1–26.4 %)`.
     fn difference(&self) -> String;
 
@@ -60,6 +63,10 @@ impl EffectWords for Effect {
             format!("({} to {})", percent_text(low, digits), percent_text(high, digits))
         };
         self.interval.map_or_else(|| UNKNOWN.to_owned(), text)
+    }
+
+    fn half_interval(&self, digits: usize) -> Option<String> {
+        self.interval.map(|[low, high]| format!("±{:.digits$}", 50.0 * (high - low)))
     }
 
     fn difference(&self) -> String {

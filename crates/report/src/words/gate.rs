@@ -123,8 +123,7 @@ fn with_work(
 }
 
 fn failed(failure: &Failure<'_>) -> (String, String) {
-    let reason = failure.reason.lines().next().unwrap_or_default();
-    let words = format!("failed: {}: {reason}", failure.place());
+    let words = format!("failed: {}: {}", failure.place(), failure.brief());
     (words, [failure.reason, failure.log_tail].join("\n"))
 }
 

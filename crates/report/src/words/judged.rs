@@ -1,7 +1,7 @@
 //! Verdicts on a contender in a step, in words.
 
-use basecase_analysis::{Effect, Judged, JudgedSuite, Results, Rounds, percent_of_logarithm};
-use basecase_stats::{Decision, JudgedMetric, Outlook, Qualifier, Verdict};
+use basecase_analysis::{Judged, JudgedSuite, Results, Rounds, percent_of_logarithm};
+use basecase_stats::{Decision, Outlook, Qualifier, Verdict};
 
 use super::EffectWords as _;
 
@@ -31,10 +31,7 @@ impl JudgedWords for Judged<'_> {
     }
 
     fn sentence(&self) -> String {
-        match Effect::of_decision(JudgedMetric::Throughput, self.throughput)
-            .filter(|_| self.throughput.verdict.is_change())
-            .filter(|_| self.throughput.qualifier != Some(Qualifier::MissedRate))
-        {
+        match self.effect().filter(|_| self.throughput.verdict.is_change()) {
             Some(effect) => format!("{}, {}", effect.difference(), change(self.throughput)),
             None => self.verdict(),
         }

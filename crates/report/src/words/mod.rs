@@ -18,7 +18,7 @@ mod setting_effect;
 mod value;
 mod work;
 
-pub(crate) use answer::{cause, changed_work, measured_change, sentences, step_sentence, unsettled};
+pub(crate) use answer::{cause, changed_work, sentences, step_sentence, unsettled};
 pub use bisection::brief_reason;
 pub(crate) use bisection::{candidate_state, named, short_name, size_of_change};
 pub(crate) use candidate::{distinctive, transition};

@@ -60,8 +60,7 @@ pub(crate) fn work_percent(effect: &Effect) -> String {
 
 /// Half the width of its interval in points, e.g. `±0.02`.
 pub(crate) fn work_error(effect: &Effect) -> String {
-    let half = |[low, high]: [f64; 2]| format!("±{:.2}", 50.0 * (high - low));
-    effect.interval.map_or_else(|| super::UNKNOWN.to_owned(), half)
+    effect.half_interval(2).unwrap_or_else(|| super::UNKNOWN.to_owned())
 }
 
 /// What is decided about work, e.g. `7.5 % more work`, or `0.37 % more work, at least 0.20 %`; of no change only the words.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use basecase_analysis::{Misfit, MisfitReason, RankedChange, VersionHistory, WorkChange};
 
-use super::{EffectWords as _, causes, first, function_name, instructions_changed};
+use super::{EffectWords as _, causes, first, mover_change};
 
 /// Most functions named as the cause of a change, and most versions named at which steps changed.
 const FUNCTIONS: usize = 3;
@@ -88,10 +88,7 @@ pub(crate) fn change_place(history: &VersionHistory<'_>, change: &WorkChange<'_>
 pub(crate) fn cause_of_change(change: &RankedChange<'_, '_>) -> Option<String> {
     let functions = change.work.and_then(|work| work.causes.as_ref()).map(|causes| {
         let forward = causes.movers.iter().filter(|mover| mover.change() * causes.change() > 0.0);
-        let named = forward.map(|mover| {
-            format!("{} {}", function_name(&mover.function), instructions_changed(mover.change()))
-        });
-        first(&named.collect::<Vec<String>>(), FUNCTIONS)
+        first(&forward.map(mover_change).collect::<Vec<String>>(), FUNCTIONS)
     });
     let of_time = || causes(change.time?.explanation.as_ref()?).into_iter().next();
     functions.filter(|names| !names.is_empty()).or_else(of_time)

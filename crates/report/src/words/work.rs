@@ -231,8 +231,12 @@ pub(crate) fn mover_sentence(causes: &Causes<'_>, mover: &Mover<'_>) -> String {
 
 /// The function that accounts for most of a change, e.g. `pg_checksum_page +6,741`; `None` if there is none of its direction.
 pub(crate) fn largest_mover(causes: &Causes<'_>) -> Option<String> {
-    let mover = causes.largest()?;
-    Some(format!("{} {}", function_name(&mover.function), instructions_changed(mover.change())))
+    causes.largest().map(mover_change)
+}
+
+/// A function with the change of its own instructions, e.g. `pg_checksum_page +6,741`.
+pub(crate) fn mover_change(mover: &Mover<'_>) -> String {
+    format!("{} {}", function_name(&mover.function), instructions_changed(mover.change()))
 }
 
 /// The functions that are counted as one with others; `None` if none is.

@@ -30,6 +30,7 @@ mod server_log;
 mod sqlite_versions;
 mod statements;
 mod sysbench_statements;
+mod tutorial;
 mod worked_example;
 mod workload_statements;
 mod workloads;

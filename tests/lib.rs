@@ -43,6 +43,8 @@ impl Sandbox {
             .args(arguments)
             .current_dir(self.path())
             .env("NO_COLOR", "1")
+            // Whoever runs the tests may have defaults of their own.
+            .env("BASECASE_CONFIG", self.path().join("user.toml"))
             .env_remove("COLUMNS")
             .env_remove("RUST_BACKTRACE")
             .stdin(Stdio::null());

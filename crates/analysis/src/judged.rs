@@ -162,7 +162,7 @@ impl Judged<'_> {
     }
 
     /// Whether a target rate that was missed decided the verdict.
-    fn has_missed_rate(&self) -> bool {
+    pub fn has_missed_rate(&self) -> bool {
         self.throughput.qualifier == Some(Qualifier::MissedRate)
     }
 

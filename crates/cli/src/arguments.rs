@@ -47,6 +47,9 @@ mod heading {
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Read no basecase.toml: options have their built-in defaults
+    #[arg(long, global = true, hide_short_help = true, help_heading = heading::RESULTS)]
+    pub(crate) no_config: bool,
 }
 
 #[derive(Subcommand)]
@@ -89,6 +92,30 @@ pub(crate) enum Command {
     Server(Server),
     /// List, show and check workloads
     Workload(Workload),
+    /// Show the defaults that options have from basecase.toml, in this folder and in the user's config folder
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Print the completions of a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the man page, or write the man pages of all commands
+    Man {
+        /// Folder for a page of each command
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// List the files and what they set, or all options of a command with their defaults
+    Show {
+        /// A command, such as compare
+        #[arg(value_name = "COMMAND")]
+        of: Option<String>,
+    },
 }
 
 #[derive(Args)]
@@ -146,7 +173,7 @@ pub(crate) struct Compare {
     /// Time limit for each step, in seconds
     #[arg(long, help_heading = heading::HOW_LONG, hide_short_help = true, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) step_limit: Option<u64>,
-    /// Processors of client and servers: client=0,server=1-3, auto or off; auto pins a single connection on a small machine
+    /// Processors of client and servers: client=0,server=1-3, auto or off; auto draws one for a single connection on a small machine
     #[arg(long, help_heading = heading::WHERE, hide_short_help = true, value_name = "PLACEMENT", default_value = "auto")]
     pub(crate) pin: PinRequest,
     /// How to check tables after each step: full counts rows, bounds reads only the smallest and largest ids, auto chooses by table size

@@ -2,6 +2,7 @@
 
 pub(crate) mod bisect;
 pub(crate) mod calibrate;
+pub(crate) mod config;
 pub(crate) mod count;
 pub(crate) mod demo;
 mod dry_run;
@@ -12,6 +13,7 @@ pub(crate) mod history;
 mod perform;
 pub(crate) mod report;
 pub(crate) mod server;
+pub(crate) mod shell;
 pub(crate) mod store;
 mod try_setting;
 pub(crate) mod workload;

@@ -2,6 +2,9 @@
 
 mod arguments;
 mod commands;
+mod configuration;
+#[cfg(test)]
+mod documented;
 mod event_observer;
 mod events;
 mod output;
@@ -15,9 +18,10 @@ mod workload;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::arguments::{Arguments, COMMIT_HISTORY, Command, ProgressArgument};
+use crate::configuration::{Configuration, LEFT_OUT};
 use crate::reporter::Reporter;
 
 /// Exit code for a regression.
@@ -77,6 +81,28 @@ fn progress_of(command: &Command) -> ProgressArgument {
     }
 }
 
+/// The commands with the defaults of the user's files, unless these are to be left out.
+fn configured(words: &[OsString]) -> anyhow::Result<(clap::Command, Configuration)> {
+    let is_left_out = words.iter().any(|word| word == LEFT_OUT);
+    let configuration = if is_left_out { Configuration::default() } else { Configuration::read()? };
+    Ok((configuration.apply(Arguments::command())?, configuration))
+}
+
+/// The arguments. What files say in place of words is told wherever the command line is.
+fn parsed(
+    mut program: clap::Command,
+    configuration: &Configuration,
+    words: Vec<OsString>,
+) -> Result<Arguments, clap::Error> {
+    let matches = program.try_get_matches_from_mut(words)?;
+    if let Some((name, of_command)) = matches.subcommand()
+        && let Some(command) = program.find_subcommand(name)
+    {
+        output::configured(configuration.words(command, of_command));
+    }
+    Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut program))
+}
+
 fn main() -> ExitCode {
     // Not a command for people: basecase runs itself where sessions with SQLite are counted.
     let mut words = std::env::args_os().skip(1);
@@ -87,7 +113,16 @@ fn main() -> ExitCode {
         }
         return ExitCode::from(u8::from(served.is_err()));
     }
-    let arguments = match Arguments::try_parse_from(typed_words()) {
+    let words = typed_words();
+    let configured = configured(&words);
+    let (program, configuration) = match configured {
+        Ok(configured) => configured,
+        Err(error) => {
+            Reporter::Text.error(&error);
+            return Outcome::CouldNotRun.exit_code().into();
+        }
+    };
+    let arguments = match parsed(program, &configuration, words) {
         Ok(arguments) => arguments,
         Err(error) => return output::print_usage_error(&error),
     };
@@ -107,6 +142,9 @@ fn main() -> ExitCode {
         Command::Store(command) => commands::store::run(&command).map(|()| Outcome::Done),
         Command::Server(command) => commands::server::run(&command).map(|()| Outcome::Done),
         Command::Workload(command) => commands::workload::run(&command).map(|()| Outcome::Done),
+        Command::Config(command) => commands::config::run(&command, &configuration).map(|()| Outcome::Done),
+        Command::Completions { shell } => commands::shell::completions(shell).map(|()| Outcome::Done),
+        Command::Man { out } => commands::shell::man(out.as_deref()).map(|()| Outcome::Done),
     };
     let outcome = result.unwrap_or_else(|error| {
         // Whatever failed, it failed because it was interrupted.

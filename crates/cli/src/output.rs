@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result};
 use basecase_lab::{CandidateSpec, may_hold_password};
@@ -20,11 +21,22 @@ pub(crate) fn columns() -> usize {
     found.ok().filter(|columns| *columns > 0).map_or(usual, |columns| columns.clamp(usual, most))
 }
 
-/// The command line, without the passwords of URLs.
+/// Words that stand in the user's files and not on the command line.
+static CONFIGURED: OnceLock<Vec<String>> = OnceLock::new();
+
+/// Notes words that stand in the user's files, so that [`command_line`] says the same without those files.
+pub(crate) fn configured(words: Vec<String>) {
+    // There is one command line.
+    let _ = CONFIGURED.set(words);
+}
+
+/// The command line with what the user's files add to it, without the passwords of URLs.
 pub(crate) fn command_line() -> String {
-    let words = std::env::args_os().map(|word| quoted(safe_word(&word.to_string_lossy())));
+    let typed = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).skip(1);
+    let words = typed.chain(CONFIGURED.get().into_iter().flatten().cloned());
     // Only the program's name: its path may tell too much about the user.
-    std::iter::once("basecase".to_owned()).chain(words.skip(1)).collect::<Vec<_>>().join(" ")
+    let words = words.map(|word| quoted(safe_word(&word)));
+    std::iter::once("basecase".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 /// A word as a shell reads it back, with quotes only where it would be several words.

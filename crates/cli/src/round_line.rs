@@ -24,17 +24,28 @@ impl RoundLine {
         self.began.elapsed().as_secs_f64()
     }
 
-    /// E.g. `round 6 of about 12 · 4 min left · in: 3 faster, 1 slower, 5 unchanged; 3 open`, so many seconds after it began.
+    /// E.g. `round 6/12 · 4 min left · 3 faster, 1 slower, 5 same, 3 open`, so many seconds after it began: short, because what is measured
+    /// follows on the same line.
     pub(crate) fn line(&self, passed: f64) -> String {
-        let left = self.standing.seconds_left.map(|seconds| seconds - passed);
-        parts(vec![name(self.round, &self.standing)], left, &self.standing)
+        let Standing { faster, slower, unchanged, open, .. } = self.standing;
+        let kinds = [(faster, "faster"), (slower, "slower"), (unchanged, "same"), (open, "open")];
+        let left = self.standing.seconds_left.map(|seconds| left(seconds - passed));
+        let number = self.round + 1;
+        let name = match self.standing.rounds.filter(|all| *all > number) {
+            Some(all) => format!("round {number}/{all}"),
+            None => format!("round {number}"),
+        };
+        let verdicts = Some(listed(&kinds)).filter(|verdicts| !verdicts.is_empty());
+        [Some(name), left, verdicts].into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }
 }
 
 /// A round that is over, counted from 0, which leaves so many steps open: `round 6 of about 12: 31 s · 4 min left · in: …`.
 pub(crate) fn round_end(round: u32, seconds: f64, open: usize, standing: Standing) -> String {
     let first = format!("{}: {seconds:.0} s", name(round, &standing));
-    let line = parts(vec![first], standing.seconds_left.filter(|_| open > 0), &standing);
+    let left = standing.seconds_left.filter(|_| open > 0).map(left);
+    let parts = [Some(first), left, Some(verdicts(&standing))];
+    let line = parts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
     match (open, standing.open) {
         (0, _) | (_, 1..) => line,
         (1, 0) => format!("{line}; the size of a change is measured on in 1 step"),
@@ -42,10 +53,15 @@ pub(crate) fn round_end(round: u32, seconds: f64, open: usize, standing: Standin
     }
 }
 
-fn parts(mut parts: Vec<String>, seconds_left: Option<f64>, standing: &Standing) -> String {
-    parts.extend(seconds_left.map(|seconds| format!("{} left", duration(seconds.max(0.0)))));
-    parts.push(verdicts(standing));
-    parts.join(" · ")
+fn left(seconds: f64) -> String {
+    format!("{} left", duration(seconds.max(0.0)))
+}
+
+/// E.g. `3 faster, 5 unchanged`, without what there is none of.
+fn listed(kinds: &[(usize, &str)]) -> String {
+    let there: Vec<String> =
+        kinds.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    there.join(", ")
 }
 
 fn name(round: u32, standing: &Standing) -> String {
@@ -59,15 +75,9 @@ fn name(round: u32, standing: &Standing) -> String {
 /// Which verdicts are in, and how many are not.
 fn verdicts(standing: &Standing) -> String {
     let Standing { faster, slower, unchanged, open, .. } = *standing;
-    let kinds = [(faster, "faster"), (slower, "slower"), (unchanged, "unchanged")];
-    let known: Vec<String> =
-        kinds.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    let known = listed(&[(faster, "faster"), (slower, "slower"), (unchanged, "unchanged")]);
     let open = if open == 0 { "none open".to_owned() } else { format!("{open} open") };
-    if known.is_empty() {
-        format!("no verdict yet, {open}")
-    } else {
-        format!("in: {}; {open}", known.join(", "))
-    }
+    if known.is_empty() { format!("no verdict yet, {open}") } else { format!("in: {known}; {open}") }
 }
 
 #[cfg(test)]
@@ -80,14 +90,12 @@ mod tests {
     #[test]
     fn a_round_that_goes_on() {
         let line = |standing, passed| RoundLine::new(5, standing).line(passed);
-        assert_eq!(
-            line(STANDING, 10.0),
-            "round 6 of about 12 · 4 min left · in: 3 faster, 1 slower, 5 unchanged; 3 open"
-        );
-        assert!(line(STANDING, 10.0).chars().count() <= 80);
+        assert_eq!(line(STANDING, 10.0), "round 6/12 · 4 min left · 3 faster, 1 slower, 5 same, 3 open");
+        let with_step = format!("{} · scan_range=100", line(STANDING, 10.0));
+        assert!(with_step.chars().count() <= 78, "the step's name is on the line as well");
         assert!(line(STANDING, 300.0).contains("0 s left"), "later than it was thought");
         let first = Standing { open: 9, ..Standing::default() };
-        assert_eq!(RoundLine::new(0, first).line(0.0), "round 1 · no verdict yet, 9 open");
+        assert_eq!(RoundLine::new(0, first).line(0.0), "round 1 · 9 open");
     }
 
     #[test]

@@ -76,6 +76,16 @@ pub(crate) fn percentile(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "give a number above 0 and at most 100".to_owned())
 }
 
+/// An address that stands in pages and Markdown.
+pub(crate) fn link(text: &str) -> Result<String, String> {
+    let is_odd = |letter: char| letter.is_control() || ['<', '>'].contains(&letter);
+    let is_script = text.trim_start().to_ascii_lowercase().starts_with("javascript:");
+    match text.is_empty() || is_script || text.contains(is_odd) {
+        true => Err("name a folder or a URL, such as ../history or https://example.org/history".to_owned()),
+        false => Ok(text.to_owned()),
+    }
+}
+
 pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.trim().to_lowercase(), value.trim().to_owned())),

@@ -68,12 +68,13 @@ fn they_are_named_after_their_files_and_run_small() {
 #[test]
 fn each_is_named_where_users_look() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-    let pages = ["studies.md", "guide.md"].map(|page| std::fs::read_to_string(docs.join(page)).unwrap());
+    let pages =
+        ["studies.md", "how-to/experiments.md"].map(|page| std::fs::read_to_string(docs.join(page)).unwrap());
     for file in files() {
         let name = format!("experiments/{}", file.file_name().unwrap().to_str().unwrap());
         assert!(
             pages.iter().any(|page| page.contains(&name)),
-            "neither docs/studies.md nor docs/guide.md names {name}"
+            "neither docs/studies.md nor docs/how-to/experiments.md names {name}"
         );
     }
 }

@@ -205,7 +205,7 @@ fn defect_06_files_for_pipelines_hold_nothing_hidden() {
     let rounds = Rounds::of(&experiment, &trials);
     let gate = Gate::of(&Results::of(&experiment, &trials, rounds.as_ref()));
     assert!(gate.failed() > 0);
-    let (summary, junit) = (gate_summary(&gate), junit(&gate));
+    let (summary, junit) = (gate_summary(&gate, None), junit(&gate));
     assert!(
         is_clean(&summary) && !summary.contains("<script>") && !summary.contains("\n# next"),
         "{summary}"

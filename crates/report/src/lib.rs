@@ -206,10 +206,10 @@ pub fn bisection(bisected: &Bisected<'_>) -> Answer {
     Answer { document, json: formats::bisection_json(bisected) }
 }
 
-/// What a run would measure, how long it would take, and what it needs of the machine.
-pub fn dry_run(dry_run: &DryRun) -> Answer {
-    let document = Document::narrow(documents::dry_run(dry_run));
-    Answer { document, json: formats::dry_run_json(dry_run) }
+/// What a run would measure, how long it would take, and what it needs of the machine; `counts` is what it would count after that.
+pub fn dry_run(dry_run: &DryRun, counts: Option<&DryRun>) -> Answer {
+    let document = Document::narrow(documents::dry_run(dry_run, counts));
+    Answer { document, json: formats::dry_run_json(dry_run, counts) }
 }
 
 /// Writes the result of a bisection as the page `bisection.html` and as a bug report, `bisection.md`, beside the pages of its last probe, an
@@ -247,9 +247,10 @@ pub fn junit(gate: &Gate<'_>) -> String {
     formats::junit(gate)
 }
 
-/// A summary in Markdown, e.g. for a pull request: failures, changes and undecided steps first, the rest folded away.
-pub fn gate_summary(gate: &Gate<'_>) -> String {
-    formats::gate_summary(gate)
+/// A summary in Markdown, e.g. for a pull request: failures, changes and undecided steps first, the rest folded away. Steps link to
+/// their histories if those are published at `history`.
+pub fn gate_summary(gate: &Gate<'_>, history: Option<&str>) -> String {
+    formats::gate_summary(gate, history)
 }
 
 /// Writes the report as a directory of HTML pages that work offline, and returns the path of its `index.html`.

@@ -20,6 +20,8 @@ pub struct Options {
     pub noise: KnownNoise,
     /// How much work an operation is, as counted; by default nothing was.
     pub counted: Counted,
+    /// Where pages of the steps' histories are, as a link from the report's pages has it; `None` if there are none.
+    pub history: Option<String>,
 }
 
 impl Default for Options {
@@ -32,6 +34,7 @@ impl Default for Options {
             percentile: 95.0,
             noise: KnownNoise::default(),
             counted: Counted::default(),
+            history: None,
         }
     }
 }

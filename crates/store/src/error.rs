@@ -76,6 +76,16 @@ pub enum Problem {
         /// The round, from 1.
         round: u32,
     },
+    /// Two stores have different results of the same work.
+    #[error(
+        "it and {} have different results of the same round: {what}\nhint: keep one of the two; `basecase store show` tells when each was measured", other.display()
+    )]
+    Contradiction {
+        /// The other store.
+        other: PathBuf,
+        /// The candidate, the step and the round, from 1.
+        what: String,
+    },
     /// A number that every trial must have is infinite or NaN.
     #[error("the trial's {0} is not a finite number")]
     NotFinite(&'static str),

@@ -8,6 +8,7 @@ mod bytes;
 mod error;
 mod experiment;
 mod lock;
+mod merge;
 mod plan;
 mod profile;
 mod progress;
@@ -29,5 +30,7 @@ mod tests;
 
 pub use error::{Problem, StoreError};
 pub use lock::RunLock;
+pub use merge::Added;
 pub use progress::InFlight;
 pub use store::Store;
+pub use trial::TrialCounts;

@@ -1,5 +1,6 @@
 //! The store and its methods.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,8 +11,8 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::schema::{self, FileKind, VERSION};
 use crate::{
-    InFlight, Problem, RunLock, StoreError, experiment, lock, progress, round_trials, step_count, trial,
-    verify,
+    InFlight, Problem, RunLock, StoreError, TrialCounts, experiment, lock, progress, round_trials,
+    step_count, trial, verify,
 };
 
 /// How long to wait for another writer.
@@ -23,8 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// basecase writes.
 #[derive(Debug)]
 pub struct Store {
-    path: PathBuf,
-    connection: Connection,
+    pub(crate) path: PathBuf,
+    pub(crate) connection: Connection,
 }
 
 impl Store {
@@ -205,7 +206,15 @@ impl Store {
         self.read(|connection| trial::select_of_experiment(connection, experiment))
     }
 
-    /// The same of several experiments, each given by id and the name of its base case, without trials that were measured together with
+    /// How many trials each experiment has, by its id; one without any trial is not in it.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn trial_counts(&self) -> Result<BTreeMap<String, TrialCounts>, StoreError> {
+        self.read(trial::select_counts)
+    }
+
+    /// The trials of several experiments, each given by id and the name of its base case, without trials that were measured together with
     /// none of its other candidates: those of a base case that many experiments share.
     ///
     /// # Errors
@@ -280,7 +289,7 @@ impl Store {
         ask().map_err(|problem: Problem| problem.at(&self.path))
     }
 
-    fn write<T>(
+    pub(crate) fn write<T>(
         &mut self,
         change: impl FnOnce(&Transaction<'_>) -> Result<T, Problem>,
     ) -> Result<T, StoreError> {

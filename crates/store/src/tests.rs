@@ -2,6 +2,7 @@
 
 mod content;
 mod crash;
+mod merging;
 mod opening;
 mod round_trip;
 mod sample;

@@ -1,10 +1,21 @@
 //! Trials as rows.
 
+use std::collections::BTreeMap;
+
 use basecase_model::{Cell, Check, Measures, Observation, Place, State, TableState, Trial, TrialStatus};
 use rusqlite::{Connection, Row, params};
 use sha2::{Digest, Sha256};
 
 use crate::{Problem, plan, profile, role, session_record, slice, statement, track};
+
+/// How many trials an experiment has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TrialCounts {
+    /// Those with a result.
+    pub complete: usize,
+    /// Those that failed.
+    pub failed: usize,
+}
 
 /// A trial's id: the first 32 hexadecimal digits of the SHA-256 of its identifying values, as a JSON array.
 pub(crate) fn id_of(
@@ -166,6 +177,24 @@ pub(crate) fn select_of_experiment(connection: &Connection, experiment: &str) ->
     )?;
     let rows = statement.query_map([experiment], head)?;
     rows.map(|row| whole(connection, row?)).collect()
+}
+
+/// How many trials of each experiment are complete, and how many failed. A cell that experiments share counts in each.
+pub(crate) fn select_counts(connection: &Connection) -> Result<BTreeMap<String, TrialCounts>, Problem> {
+    let mut statement = connection.prepare_cached(
+        "WITH counted AS MATERIALIZED (
+             SELECT cell, sum(status = 'complete') AS complete, sum(status <> 'complete') AS failed
+             FROM trial GROUP BY cell)
+         SELECT link.experiment, sum(complete), sum(failed)
+         FROM experiment_cell AS link JOIN counted ON counted.cell = link.cell GROUP BY link.experiment",
+    )?;
+    let rows = statement.query_map([], |row| {
+        Ok((
+            row.get(0)?,
+            TrialCounts { complete: row.get::<_, u32>(1)? as usize, failed: row.get::<_, u32>(2)? as usize },
+        ))
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 pub(crate) fn select_of_cells(connection: &Connection, cells: &[String]) -> Result<Vec<Trial>, Problem> {

@@ -11,7 +11,7 @@ use basecase_server::Transport;
 use clap::{Args, ValueEnum};
 
 use super::{FIRST, heading};
-use crate::value::profile_kind;
+use crate::value::{link, profile_kind};
 
 /// The default of `--counts-detect`, as it is typed.
 static COUNTS_DETECT: LazyLock<String> = LazyLock::new(|| format!("{}%", 100.0 * Counted::DETECT));
@@ -40,6 +40,9 @@ pub(crate) struct PlaceArguments {
     /// Folder for the report
     #[arg(long, help_heading = heading::WHERE, value_name = "DIR", default_value = "basecase-report")]
     pub(crate) out: PathBuf,
+    /// Where the pages of `history --out` are, as the report's pages see it: a folder such as ../history, or a URL; steps link to their own
+    #[arg(long, help_heading = heading::RESULTS, hide_short_help = true, value_name = "URL", value_parser = link)]
+    pub(crate) history: Option<String>,
     /// Print the report as JSON instead of text
     #[arg(long, help_heading = heading::RESULTS)]
     pub(crate) json: bool,

@@ -10,7 +10,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 
 use super::{ProgressArgument, heading};
-use crate::value::{percentile, tried_setting};
+use crate::value::{link, percentile, tried_setting};
 
 #[derive(Args)]
 pub(crate) struct Report {
@@ -28,6 +28,9 @@ pub(crate) struct Report {
     /// Also write what was counted in each step, the levels at its end and the servers' settings into this folder, as lines of name and value
     #[arg(long, value_name = "DIR")]
     pub(crate) raw: Option<PathBuf>,
+    /// Where the pages of `history --out` are, as the report's pages see it: a folder such as ../history, or a URL; steps link to their own
+    #[arg(long, value_name = "URL", value_parser = link)]
+    pub(crate) history: Option<String>,
     /// Relative throughput from which on cells are coloured: report (0.95, 1.05, rounded), posts-2024 (0.95, 1.05), posts-2025 (0.97, 1.03),
     /// or two ratios such as 0.9,1.1
     #[arg(long, value_name = "LOW,HIGH|NAME", default_value = "report")]
@@ -120,6 +123,17 @@ pub(crate) enum StoreCommand {
         store: PathBuf,
         /// Id or name of the experiment [default: the newest]
         experiment: Option<String>,
+    },
+    /// Add what other stores hold to a store, which is made if it is not there
+    ///
+    /// The order of stores does not matter, and what is there already is not added again. Stores that both measured the same round are
+    /// refused
+    Merge {
+        /// Results file that gets everything
+        store: PathBuf,
+        /// Results files that are read
+        #[arg(required = true)]
+        from: Vec<PathBuf>,
     },
     /// Check that the file is intact and its counts agree with each other
     Verify {

@@ -8,7 +8,7 @@ use basecase_lab::{Event, Phase, Request, RunOptions};
 use basecase_model::Trial;
 use basecase_store::Store;
 
-use super::perform::places;
+use super::perform::{counted_beside, places};
 use crate::Outcome;
 use crate::arguments::PlaceArguments;
 use crate::output;
@@ -22,19 +22,27 @@ pub(crate) fn show(
     reporter: &Reporter,
 ) -> Result<Outcome> {
     let options = RunOptions { budget: arguments.budget, ..options.clone() };
+    let measured = of_request(request, arguments, &options, reporter)?;
+    let counted = (arguments.counts && !request.protocol.is_counts())
+        .then(|| of_request(&counted_beside(request, arguments), arguments, &options, reporter))
+        .transpose()?;
+    output::print_answer(basecase_report::dry_run(&measured, counted.as_ref()), arguments.json)?;
+    Ok(Outcome::Done)
+}
+
+fn of_request(
+    request: &Request,
+    arguments: &PlaceArguments,
+    options: &RunOptions,
+    reporter: &Reporter,
+) -> Result<DryRun> {
     let command = output::command_line();
     let mut observer = reporter.observer();
-    let planned = basecase_lab::outlook(request, &places(arguments)?, &options, &command, &mut |words| {
+    let planned = basecase_lab::outlook(request, &places(arguments)?, options, &command, &mut |words| {
         observer.notice(Event::Phase { candidate: None, phase: Phase::Prepare(words) });
     })?;
-    drop(observer);
     let known = Known::of(&planned, arguments)?;
-    let dry_run = DryRun::of(planned, &known.alike, &known.own, &known.counted);
-    output::print_answer(basecase_report::dry_run(&dry_run), arguments.json)?;
-    if arguments.counts && !request.protocol.is_counts() {
-        reporter.note("--counts: instructions are counted after that, as basecase count --dry-run tells");
-    }
-    Ok(Outcome::Done)
+    Ok(DryRun::of(planned, &known.alike, &known.own, &known.counted))
 }
 
 /// Refuses `--dry-run` for a command each of whose experiments depends on what the one before it found.

@@ -59,8 +59,9 @@ pub(crate) fn run(arguments: &Gate, reporter: &Reporter) -> Result<Outcome> {
 
 /// Writes the files for a pipeline. If one fails, the other is still written.
 fn write_files(arguments: &Gate, verdicts: &Verdicts<'_>) -> Result<()> {
+    let history = arguments.compare.places.history.as_deref();
     let junit = write(arguments.junit.as_deref(), &junit(verdicts));
-    let summary = write(arguments.summary.as_deref(), &gate_summary(verdicts));
+    let summary = write(arguments.summary.as_deref(), &gate_summary(verdicts, history));
     junit.and(summary)
 }
 

@@ -125,8 +125,7 @@ impl Beside<'_> {
         experiment: &Experiment,
         observer: &mut dyn Observer,
     ) -> Result<Option<Summary>> {
-        let protocol = Protocol::Counts(self.arguments.counts_engine.into());
-        let request = Request { protocol, replicates: Vec::new(), ..self.request.clone() };
+        let request = counted_beside(self.request, self.arguments);
         let plan = match prepare(&request, self.arguments, self.command, observer) {
             Ok(plan) => plan,
             Err(error) => {
@@ -146,6 +145,12 @@ impl Beside<'_> {
         let _catching = basecase_stop::catch_signals().context("cannot watch for signals")?;
         basecase_lab::run(&plan, store, options, basecase_stop::flag(), observer).map(Some)
     }
+}
+
+/// What is counted beside the times of a request.
+pub(crate) fn counted_beside(request: &Request, arguments: &PlaceArguments) -> Request {
+    let protocol = Protocol::Counts(arguments.counts_engine.into());
+    Request { protocol, replicates: Vec::new(), ..request.clone() }
 }
 
 /// Refuses an engine that is asked for and missing, rather than go on without counts.
@@ -239,6 +244,7 @@ pub(crate) fn report_options(arguments: &PlaceArguments) -> Options {
         ansi: output::may_colour() && !arguments.json,
         thresholds: arguments.thresholds,
         columns: output::columns(),
+        history: arguments.history.clone(),
         ..Options::default()
     }
 }

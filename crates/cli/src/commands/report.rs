@@ -22,6 +22,7 @@ pub(crate) fn run(arguments: &Report) -> Result<()> {
         percentile: arguments.percentile,
         noise: known_noise(&store, &experiment)?,
         counted: counted(&store, &experiment)?,
+        history: arguments.history.clone(),
     };
     if let Some(folder) = &arguments.raw {
         let count = basecase_report::write_raw(&experiment, &trials, folder)?;

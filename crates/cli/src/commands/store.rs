@@ -1,12 +1,12 @@
 //! `store`: inspects a results file.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use basecase_analysis::{Counted, KnownNoise, Stored};
 use basecase_model::{Cell, Experiment, Trial};
-use basecase_store::Store;
+use basecase_store::{Added, Store, TrialCounts};
 
 use crate::arguments::{Store as Arguments, StoreCommand};
 use crate::output;
@@ -19,6 +19,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             let (experiment, trials) = load(store, experiment.as_deref())?;
             show(&experiment, &trials)
         }
+        StoreCommand::Merge { store, from } => merge(store, from),
         StoreCommand::Verify { store } => {
             let problems = Store::open_read_only(store)?.verify()?;
             if problems.is_empty() {
@@ -31,6 +32,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             );
         }
     }
+}
+
+/// Adds what the stores of `from` hold to that at `into`.
+fn merge(into: &Path, from: &[PathBuf]) -> Result<()> {
+    // Each is looked at before any is added.
+    let others: Vec<Store> = from.iter().map(|path| Store::open_read_only(path)).collect::<Result<_, _>>()?;
+    let mut store = Store::create_or_open(into)?;
+    let _lock = store.lock_for_run(&output::command_line())?;
+    for other in &others {
+        let Added { experiments, trials, counts } = store.merge(other)?;
+        let path = other.path().display();
+        output::print(&format!(
+            "{path}: {experiments} experiments, {trials} trials and {counts} counts added\n"
+        ))?;
+    }
+    Ok(())
 }
 
 /// The experiment with this id or name, or the newest, of the store at `path`, with its trials.
@@ -108,8 +125,9 @@ fn newest(store: &Store, experiments: &[Experiment]) -> Result<usize> {
     let of_its_command =
         |one: &Experiment| one.command == newest.command && one.name == newest.name && one.id != newest.id;
     let Some(times) = experiments.iter().rposition(of_its_command) else { return Ok(last) };
-    let is_counts_only = store.trials(&newest.id)?.is_empty() && !store.counts(&newest.id)?.is_empty();
-    let has_times = !store.trials(&experiments[times].id)?.is_empty();
+    let trials = store.trial_counts()?;
+    let is_counts_only = !trials.contains_key(&newest.id) && !store.counts(&newest.id)?.is_empty();
+    let has_times = trials.contains_key(&experiments[times].id);
     Ok(if is_counts_only && has_times { times } else { last })
 }
 
@@ -142,9 +160,9 @@ fn find_among(store: &Store, mut experiments: Vec<Experiment>, wanted: Option<&s
 
 fn list(store: &Store, json: bool) -> Result<()> {
     let mut rows = Vec::new();
+    let counts = store.trial_counts()?;
     for experiment in store.experiments()? {
-        let trials = store.trials(&experiment.id)?;
-        let complete = trials.iter().filter(|trial| trial.is_complete()).count();
+        let TrialCounts { complete, failed } = counts.get(&experiment.id).copied().unwrap_or_default();
         rows.push(serde_json::json!({
             "id": experiment.id,
             "name": experiment.name,
@@ -152,7 +170,7 @@ fn list(store: &Store, json: bool) -> Result<()> {
             "candidates": experiment.candidates.iter().map(|one| one.name.0.as_str()).collect::<Vec<_>>(),
             "trials": experiment.candidates.len() * experiment.steps.len(),
             "complete": complete,
-            "failed": trials.len() - complete,
+            "failed": failed,
         }));
     }
     if json {

@@ -5,7 +5,7 @@ use basecase_server::{Plant, Transport};
 use sha2::{Digest, Sha256};
 
 use super::transport_name;
-use crate::request::{Pin, Places, Replicate, Request};
+use crate::request::{Placement, Places, Replicate, Request};
 use crate::workload::Outline;
 
 /// The cells of the steps of all candidates.
@@ -15,11 +15,11 @@ pub(super) fn cells(
     request: &Request,
     places: &Places,
     steps: &[Outline],
-    pin: &Pin,
+    placement: &Placement,
     host: &HostFacts,
 ) -> Vec<Vec<Cell>> {
     let of_candidate = |(facts, replicate): (&CandidateFacts, &Option<Replicate>)| {
-        cells_of(facts, replicate.as_ref(), request, places, steps, pin, host)
+        cells_of(facts, replicate.as_ref(), request, places, steps, placement, host)
     };
     facts.iter().zip(replicates).map(of_candidate).collect()
 }
@@ -31,7 +31,7 @@ fn cells_of(
     request: &Request,
     places: &Places,
     steps: &[Outline],
-    pin: &Pin,
+    placement: &Placement,
     host: &HostFacts,
 ) -> Vec<Cell> {
     let build = &facts.build;
@@ -54,8 +54,8 @@ fn cells_of(
         if let Some(mark) = places.timing.mark() {
             parameters["timing"] = mark.into();
         }
-        if pin.is_any() {
-            parameters["pin"] = pin.to_string().into();
+        if let Some(pin) = placement.cell_parameter() {
+            parameters["pin"] = pin.into();
         }
         if let Some(Replicate { tag, plant }) = replicate {
             parameters["twin"] = serde_json::json!({ "tag": tag, "plant": plant });

@@ -20,6 +20,7 @@ use anyhow::{Context, Result, bail};
 use basecase_model::{CandidateFacts, CandidateName, Cell, Dbms, Experiment, HostFacts, PROTOCOL_REVISION};
 use basecase_process::{Account, ControlGroups, FolderHold, Owner};
 use basecase_server::{Host, Instance, Plant, Settle, SettleLimit, Transport};
+use basecase_stats::Orders;
 use basecase_workload::Dialect;
 use basecase_workload::insert_benchmark::Purpose;
 
@@ -33,7 +34,8 @@ pub(crate) use self::instruction_meter::InstructionMeter;
 use self::sources::sources;
 pub(crate) use self::sources::{room, together};
 use crate::request::{
-    CountsEngine, LeftOut, Pin, Places, Protocol, Replicate, Request, Timing, Verify, available, replicates,
+    CountsEngine, LeftOut, Pin, Placement, Places, Protocol, Replicate, Request, Timing, Verify, available,
+    replicates,
 };
 use crate::workload::{Outline, Workload};
 
@@ -55,7 +57,7 @@ pub struct Plan {
     pub(crate) step_limit_seconds: Option<u64>,
     pub(crate) transport: Option<Transport>,
     pub(crate) timing: Timing,
-    pub(crate) pin: Pin,
+    pub(crate) placement: Placement,
     pub(crate) device: Option<String>,
     /// What counts instructions, if that is asked for.
     pub(crate) meter: Option<InstructionMeter>,
@@ -78,6 +80,16 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The orders and other draws of the experiment.
+    pub(crate) fn orders(&self) -> Orders {
+        Orders::new(self.experiment.schedule.as_ref().map_or(0, |schedule| schedule.seed))
+    }
+
+    /// The processors of client and servers in this round.
+    pub(crate) fn pin_in(&self, round: u32) -> Pin {
+        self.placement.in_round(&self.orders(), round)
+    }
+
     /// Resolves and obtains builds, checks configs against them, inspects the machine, and computes cells. `command` is the
     /// command line for the report; `notify` is called before anything that takes long.
     ///
@@ -111,11 +123,12 @@ impl Plan {
         let steps = request.workload.outlines();
         let dbms: Vec<(Dbms, bool)> =
             request.candidates.iter().map(|spec| (spec.dbms(), spec.is_url())).collect();
-        let pin = Pin::resolve(&request.pin, request.workload.as_ref(), &dbms)?;
+        let is_timed = meter.is_none();
+        let placement = Placement::resolve(&request.pin, request.workload.as_ref(), &dbms, is_timed)?;
         let (sources, memory) = sources(request, places, host, notify)?;
         let mut facts = candidate_facts(request, &sources)?;
         let replicates = replicates(request, &mut facts)?;
-        let cells = cells(&facts, &replicates, request, places, &steps, &pin, &host_facts);
+        let cells = cells(&facts, &replicates, request, places, &steps, &placement, &host_facts);
         refuse_same_cells(&facts, &cells)?;
         let id = experiment_id(&cells);
         let folder = places.data.join(&id);
@@ -123,7 +136,7 @@ impl Plan {
         let hold = hold_folder(&folder, &id, &candidates)?;
         let workload = request.workload.as_ref();
         check_dialects(workload, steps.len(), &candidates)?;
-        let parameters = shown_parameters(request, places, &candidates, &pin, &left_out);
+        let parameters = shown_parameters(request, places, &candidates, &placement, &left_out);
         let experiment = experiment(request, command, &id, host_facts, parameters, &candidates, &steps)?;
         Ok(Plan {
             device: experiment.host.device.clone(),
@@ -138,7 +151,7 @@ impl Plan {
             step_limit_seconds: request.step_limit_seconds,
             transport: places.transport,
             timing: places.timing,
-            pin,
+            placement,
             meter,
             program: places.program.clone(),
             groups,
@@ -273,7 +286,7 @@ fn shown_parameters(
     request: &Request,
     places: &Places,
     candidates: &[Candidate],
-    pin: &Pin,
+    placement: &Placement,
     left_out: &[LeftOut],
 ) -> Vec<(String, String)> {
     let mut parameters = request.workload.facts();
@@ -286,7 +299,7 @@ fn shown_parameters(
         parameters.push((Experiment::MEANT.into(), Experiment::IO_BOUND.into()));
     }
     parameters.push(("transport".into(), transports(candidates, places.transport)));
-    parameters.push(("placement".into(), pin.to_string()));
+    parameters.push(("placement".into(), placement.to_string()));
     if let Some(mark) = places.timing.mark() {
         parameters.push((Experiment::TIMING.into(), mark));
     }

@@ -30,6 +30,7 @@ pub use self::counts_engine::CountsEngine;
 pub use self::memory::{MemoryRequest, MemorySize};
 pub use self::missing::Missing;
 pub(crate) use self::missing::{LeftOut, available};
+pub(crate) use self::pin::Placement;
 pub use self::pin::{Pin, PinError, PinRequest};
 pub use self::protocol::{Protocol, Rounds, read_change, read_change_of_work, read_time};
 pub use self::replicate::Replicate;

@@ -14,6 +14,7 @@ use super::measure::profiling::ProfileOrder;
 use super::rounds::interleaving::{Interleaved, RunningCandidate};
 use super::rounds::slice_scheduler::Experience;
 use crate::plan::{Candidate, Plan};
+use crate::request::Pin;
 use crate::workload::WorkloadState;
 
 /// One candidate while it is up.
@@ -88,7 +89,7 @@ pub(crate) trait Bench {
     /// The time that budgets are counted by.
     fn now(&self) -> Instant;
 
-    /// Starts a candidate in a directory. `None` when leftover content was wanted and nothing usable was left.
+    /// Starts a candidate in a directory and on these processors. `None` when leftover content was wanted and nothing usable was left.
     ///
     /// # Errors
     /// When it does not come up.
@@ -98,6 +99,7 @@ pub(crate) trait Bench {
         candidate: &Candidate,
         directory: &Path,
         content: Content<'_>,
+        pin: Pin,
     ) -> Result<Option<Self::Deployment>>;
 
     /// Removes what a finished candidate left if the run was interrupted before it cleaned up.
@@ -126,7 +128,6 @@ pub(crate) trait Bench {
     /// When it cannot begin. A later failure is part of the outcome.
     fn execute(
         &mut self,
-        plan: &Plan,
         deployment: &mut Self::Deployment,
         step_plan: StepPlan,
         limits: &Limits<'_>,

@@ -19,6 +19,7 @@ use crate::checks;
 use crate::message::explain;
 use crate::plan::complete;
 use crate::plan::{Candidate, InstructionMeter, Plan, Source};
+use crate::request::Pin;
 use crate::workload::WorkloadState;
 
 /// How long a server may take to get ready.
@@ -34,6 +35,7 @@ pub(crate) struct LiveDeployment {
     pub(crate) served: Box<dyn Served>,
     pub(crate) control: Box<dyn Session>,
     pub(crate) watch: Watch,
+    pub(crate) pin: Pin,
     pub(crate) tables: Vec<String>,
     /// Sessions that write at once, at most.
     writers: usize,
@@ -64,14 +66,15 @@ impl Content<'_> {
 }
 
 impl LiveDeployment {
-    /// Starts a candidate in a directory. `None` when leftover content was wanted and nothing usable was left.
+    /// Starts a candidate in a directory and on these processors. `None` when leftover content was wanted and nothing usable was left.
     pub(crate) fn open(
         plan: &Plan,
         candidate: &Candidate,
         directory: &Path,
         content: Content<'_>,
+        pin: Pin,
     ) -> Result<Option<LiveDeployment>> {
-        Self::open_with(plan, candidate, directory, content, None)
+        Self::open_with(plan, candidate, directory, content, pin, None)
     }
 
     /// [`LiveDeployment::open`] with a server whose instructions are counted, by `meter`.
@@ -82,7 +85,8 @@ impl LiveDeployment {
         content: Content<'_>,
         meter: &InstructionMeter,
     ) -> Result<Option<LiveDeployment>> {
-        Self::open_with(plan, candidate, directory, content, Some(meter))
+        // The work is the same on any processor, and several starts work side by side.
+        Self::open_with(plan, candidate, directory, content, Pin::default(), Some(meter))
     }
 
     fn open_with(
@@ -90,15 +94,15 @@ impl LiveDeployment {
         candidate: &Candidate,
         directory: &Path,
         content: Content<'_>,
+        pin: Pin,
         meter: Option<&InstructionMeter>,
     ) -> Result<Option<LiveDeployment>> {
         let served: Box<dyn Served> = match &candidate.source {
             Source::Build(build, config) => {
                 let mut instance = instance(plan, candidate, build, config, directory)?;
+                instance.confine(pin.server.clone());
                 if let Some(meter) = meter {
                     instance.count_instructions(meter.callgrind().cloned());
-                    // The work is the same on any processor, and several starts work side by side.
-                    instance.confine(None);
                 }
                 content.bring()?;
                 if content.is_fresh() {
@@ -137,6 +141,7 @@ impl LiveDeployment {
             served,
             control,
             watch,
+            pin,
             tables: plan.workload.tables(),
             writers: plan.workload.clients() as usize,
         };
@@ -325,7 +330,6 @@ fn instance(
         transport: plan.transport.unwrap_or(Transport::published(build.facts.dbms)),
         owner: owner(plan, candidate),
     })?;
-    instance.confine(plan.pin.server.clone());
     if let Some((groups, bytes)) = plan.groups.clone().zip(candidate.facts.memory_limit_bytes) {
         instance.limit_memory(groups, bytes);
     }

@@ -23,6 +23,7 @@ use super::rounds::interleaving::{Interleaved, RunningCandidate};
 use super::rounds::slice_scheduler::Experience;
 use super::{blank_trial, failed_trial};
 use crate::plan::{Candidate, Plan};
+use crate::request::Pin;
 use crate::workload::WorkloadState;
 
 /// What a run asked for.
@@ -317,6 +318,7 @@ impl Bench for Fake {
         candidate: &Candidate,
         directory: &Path,
         content: Content<'_>,
+        _: Pin,
     ) -> Result<Option<Folder>> {
         let name = candidate.facts.name.0.clone();
         let place = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -351,13 +353,7 @@ impl Bench for Fake {
         self.call(Call::Settle { candidate: folder.candidate.clone() }).map(|()| Measures::new())
     }
 
-    fn execute(
-        &mut self,
-        _: &Plan,
-        folder: &mut Folder,
-        step_plan: StepPlan,
-        _: &Limits<'_>,
-    ) -> Result<StepOutcome> {
+    fn execute(&mut self, folder: &mut Folder, step_plan: StepPlan, _: &Limits<'_>) -> Result<StepOutcome> {
         let is_load = step_plan.before.iter().any(|before| matches!(before, Preparation::Drop(_)));
         folder.execute(LOADED, true, is_load, || {
             folder.call(Call::Execute { candidate: folder.candidate.clone() })

@@ -284,7 +284,7 @@ impl<B: Bench> Run<'_, B> {
         limit: Option<Duration>,
     ) -> Result<StepOutcome> {
         let limits = limits(self.plan, limit, self.stop);
-        self.bench.execute(self.plan, deployment, step_plan, &limits)
+        self.bench.execute(deployment, step_plan, &limits)
     }
 
     /// Measures one step. `None` when the user stopped it.
@@ -389,7 +389,8 @@ fn blank_trial(
 ) -> Trial {
     let (cell, name) = (candidate.cells[number].key(), &candidate.facts.name.0);
     let trial = Trial::empty(cell, &plan.steps[number].facts.name, name, place, timestamp(started_at));
-    Trial { placement: plan.pin.to_string(), measured_by: plan.experiment.id.clone(), ..trial }
+    let placement = plan.pin_in(place.round).to_string();
+    Trial { placement, measured_by: plan.experiment.id.clone(), ..trial }
 }
 
 /// A trial of a step that could not be measured.

@@ -15,6 +15,7 @@ use super::measure::settling::settle_deployment;
 use super::measure::{assemble, measure, prepare};
 use super::rounds::interleaving::{Interleaved, RunningCandidate, interleave_step};
 use crate::plan::{Candidate, Plan, Source};
+use crate::request::Pin;
 use crate::workload::WorkloadState;
 
 /// Servers on this machine, and the embedded database.
@@ -63,8 +64,9 @@ impl Bench for Servers {
         candidate: &Candidate,
         directory: &Path,
         content: Content<'_>,
+        pin: Pin,
     ) -> Result<Option<LiveDeployment>> {
-        LiveDeployment::open(plan, candidate, directory, content)
+        LiveDeployment::open(plan, candidate, directory, content, pin)
     }
 
     fn sweep(&mut self, plan: &Plan, candidate: &Candidate) -> Result<()> {
@@ -88,13 +90,12 @@ impl Bench for Servers {
 
     fn execute(
         &mut self,
-        plan: &Plan,
         deployment: &mut LiveDeployment,
         step_plan: StepPlan,
         limits: &Limits<'_>,
     ) -> Result<StepOutcome> {
         prepare(deployment, &step_plan)?;
-        let group = assemble(plan, deployment, step_plan, None)?;
+        let group = assemble(deployment, step_plan, None)?;
         let outcome = group.run(&deployment.watch, limits);
         if outcome.failure.is_none() {
             // What it did must not count as done by the step that is measured next.

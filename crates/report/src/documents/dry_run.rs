@@ -9,8 +9,8 @@ use crate::words::{duration, first};
 /// How many candidates are named.
 const NAMED: usize = 6;
 
-/// The plan as a table, with its time, its disk space and its memory below.
-pub(crate) fn compose(dry_run: &DryRun) -> Vec<Block> {
+/// The plan as a table, with its time, its disk space and its memory below; then what is counted after that.
+pub(crate) fn compose(dry_run: &DryRun, counts: Option<&DryRun>) -> Vec<Block> {
     let planned = &dry_run.planned;
     let names = first(&planned.candidates, NAMED);
     let mut blocks = vec![
@@ -31,6 +31,13 @@ pub(crate) fn compose(dry_run: &DryRun) -> Vec<Block> {
         format!("disk: {}", disk(dry_run)),
         format!("memory: {}", memory(dry_run)),
     ]));
+    if let Some(counts) = counts {
+        blocks.extend([
+            Block::Paragraph("After that, instructions would be counted:".to_owned()),
+            Block::Table(table(counts)),
+            Block::List(vec![format!("time of counting: {}", time(counts))]),
+        ]);
+    }
     blocks
 }
 
@@ -105,7 +112,7 @@ mod tests {
     use super::*;
 
     fn text(dry_run: &DryRun) -> String {
-        let answer = crate::dry_run(dry_run);
+        let answer = crate::dry_run(dry_run, None);
         assert!(serde_json::from_str::<serde_json::Value>(&answer.json).is_ok(), "{}", answer.json);
         let text = answer.document.text(false);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
@@ -118,6 +125,21 @@ mod tests {
         let planned = planned(&experiment, &trials);
         let dry_run = DryRun::of(planned, &[(experiment, trials.clone())], &trials, &BTreeSet::new());
         insta::assert_snapshot!(text(&dry_run));
+    }
+
+    #[test]
+    fn a_plan_of_times_and_counts() {
+        let (experiment, trials) = fixture::in_rounds();
+        let planned = planned(&experiment, &trials);
+        let counts = Planned { protocol: PlannedProtocol::Counts, ..planned.clone() };
+        let counts = DryRun::of(counts, &[], &[], &BTreeSet::new());
+        let answer = crate::dry_run(&DryRun::of(planned, &[], &trials, &BTreeSet::new()), Some(&counts));
+        let json: serde_json::Value = serde_json::from_str(&answer.json).unwrap();
+        assert_eq!((&json["protocol"], &json["counts"]["protocol"]), (&"rounds".into(), &"counts".into()));
+        assert!(json["counts"]["counts"].is_null());
+        let text = answer.document.text(false);
+        assert!(text.contains("After that, instructions would be counted"), "{text}");
+        assert!(text.contains("time of counting: not known"), "{text}");
     }
 
     #[test]

@@ -3,11 +3,12 @@
 use basecase_analysis::{Conclusion, Gate, GateCase, Mover};
 use basecase_stats::{Verdict, WorkVerdict};
 
+use crate::formats::history_address;
 use crate::formats::markdown::escaped;
 use crate::words::{CaseWords, first, function_name, gate_case, headline, instructions_changed};
 
-/// Failures, changes and undecided steps first, the rest folded away.
-pub(crate) fn render(gate: &Gate<'_>) -> String {
+/// Failures, changes and undecided steps first, the rest folded away. Steps link to their histories if those are published.
+pub(crate) fn render(gate: &Gate<'_>, history: Option<&str>) -> String {
     let base = gate.experiment.candidates.first().map_or("", |base| base.name.0.as_str());
     let is_unchanged = |case: &&GateCase<'_>| {
         matches!(
@@ -17,7 +18,7 @@ pub(crate) fn render(gate: &Gate<'_>) -> String {
     };
     let (unchanged, telling): (Vec<_>, Vec<_>) = gate.cases.iter().partition(is_unchanged);
     let table = |cases: &[&GateCase<'_>]| {
-        let rows: String = cases.iter().map(|case| row(gate, case)).collect();
+        let rows: String = cases.iter().map(|case| row(gate, case, history)).collect();
         format!("| step | candidate | verdict | change | rounds |\n|---|---|---|---:|---:|\n{rows}")
     };
     let mut text = format!("### {}\n\nCompared with {}.\n", headline(gate), escaped(base));
@@ -59,11 +60,15 @@ fn functions(gate: &Gate<'_>, case: &GateCase<'_>) -> Option<String> {
     (!names.is_empty()).then(|| format!("* {step}, {candidate}: {}\n", first(&names, FUNCTIONS)))
 }
 
-fn row(gate: &Gate<'_>, case: &GateCase<'_>) -> String {
+fn row(gate: &Gate<'_>, case: &GateCase<'_>, history: Option<&str>) -> String {
     let CaseWords { step, candidate, words, details, rounds } = gate_case(gate, case);
     let change = if case.conclusion() == Conclusion::Failed { String::new() } else { details };
     let cells = [step, candidate, &words, &change].map(escaped);
     let [step, candidate, words, change] = cells;
+    let step = match history.zip(gate.experiment.steps.get(case.step)) {
+        Some((folder, facts)) => format!("[{step}](<{}>)", history_address(folder, facts)),
+        None => step,
+    };
     format!("| {step} | {candidate} | {}{words} | {change} | {rounds} |\n", sign(case.conclusion()))
 }
 
@@ -100,7 +105,11 @@ mod tests {
         let (experiment, counted) = fixture::counted();
         let counts = Counts::of(&experiment, &counted);
         let results = Results::of(&experiment, &[], None).counting(counts.as_ref());
-        let summary = render(&Gate::of(&results));
+        let summary = render(&Gate::of(&results), Some("https://bench.example.org/history/"));
+        assert!(
+            summary.contains("](<https://bench.example.org/history/history-range-covered-pk"),
+            "{summary}"
+        );
         let (_, functions) =
             summary.split_once("Functions whose instructions per operation changed most:").unwrap();
         assert!(
@@ -120,7 +129,7 @@ mod tests {
         let steps = gate.failed();
         let headline = headline(&gate);
         assert!(headline.starts_with(&format!("{steps} steps failed, 0 regressions")), "{headline}");
-        insta::assert_snapshot!(render(&gate));
+        insta::assert_snapshot!(render(&gate, None));
         let junit = junit::render(&gate);
         assert!(junit.contains(&format!("errors=\"{steps}\"")), "{junit}");
         assert_eq!(junit.matches("<error message=").count(), steps, "{junit}");

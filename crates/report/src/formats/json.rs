@@ -19,15 +19,19 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::TextFormat;
+use crate::options::Options;
 use crate::tables::response_time::timed;
+use crate::words::{sentences, unsettled};
 
 /// One JSON object.
-pub(super) const FORMAT: TextFormat = TextFormat { name: "json", render: |results, _| render(results) };
+pub(super) const FORMAT: TextFormat = TextFormat { name: "json", render };
 
 #[derive(Serialize)]
 struct ReportObject<'a> {
     base: Option<&'a str>,
     candidates: Vec<&'a str>,
+    /// The sentences that a run ends with.
+    answer: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rounds: Option<verdicts::PlanObject<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,7 +150,7 @@ impl Serialize for Metrics<'_> {
 }
 
 /// Prints the results as one JSON object with a newline at its end.
-fn render(results: &Results<'_>) -> String {
+fn render(results: &Results<'_>, options: &Options) -> String {
     let candidates: Vec<&str> = results.candidates().map(|(_, facts)| facts.name.0.as_str()).collect();
     let steps = results
         .steps()
@@ -166,6 +170,7 @@ fn render(results: &Results<'_>) -> String {
     let report = ReportObject {
         base: candidates.first().copied(),
         candidates: candidates.clone(),
+        answer: sentences(results, options.thresholds).into_iter().chain(unsettled(results)).collect(),
         rounds: verdicts::plan(results),
         counts: counts::counts(results),
         steps,

@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::options::Options;
 
 pub(crate) use gate_summary::render as gate_summary;
-pub(crate) use html::{file_name, write_bisection, write_history, write_pages};
+pub(crate) use html::{file_name, history_address, write_bisection, write_history, write_pages};
 pub(crate) use json::bisection::render as bisection_json;
 pub(crate) use json::dry_run::render as dry_run_json;
 pub(crate) use json::history::render as history_json;

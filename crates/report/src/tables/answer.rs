@@ -8,7 +8,7 @@ use super::relative::decided;
 use super::{Column, MISSING, Row, Table, TableCell, number, work};
 use crate::words::{
     EffectWords as _, cause, changed_work, distinctive, duration, instructions, largest_mover, margin,
-    work_percent, work_words,
+    missed_rate, work_percent, work_words,
 };
 
 /// Letters of the narrowest and of the widest drawing.
@@ -17,6 +17,8 @@ const DRAWING: [usize; 2] = [13, 31];
 const NARROW: usize = 80;
 /// Letters of the narrowest column of a matrix.
 const NARROWEST: usize = 9;
+/// Stands in the place of a size.
+const MISSED_RATE: &str = "missed rate";
 /// Letters between two columns.
 const GAP: usize = 2;
 /// Letters of the label of a step, as a rule.
@@ -74,7 +76,8 @@ struct Known<'r, 'a> {
     step: usize,
     candidate: usize,
     found: Found<'a>,
-    effect: Effect,
+    /// `None` where a missed target rate decided.
+    effect: Option<Effect>,
 }
 
 /// What a row is about.
@@ -88,23 +91,27 @@ enum Found<'a> {
 }
 
 impl<'r, 'a> Known<'r, 'a> {
-    /// `None` without a size.
+    /// `None` with neither a size nor a missed target rate.
     fn of(results: &'r Results<'a>, step: usize, candidate: usize) -> Option<Self> {
         let (found, effect) = if let Some(judged) = results.judged(step, candidate) {
-            (Found::Time(judged), judged.effect()?)
+            let effect = judged.effect();
+            if effect.is_none() && !judged.has_missed_rate() {
+                return None;
+            }
+            (Found::Time(judged), effect)
         } else if results.has_counts_only() {
             let work = results.work(step, candidate)?;
-            (Found::Work(work), work.effect())
+            (Found::Work(work), Some(work.effect()))
         } else {
             let alone = || Some(Effect { ratio: results.relative(step, candidate)?, interval: None });
-            (Found::Rate, results.relative_effect(step, candidate).or_else(alone)?)
+            (Found::Rate, Some(results.relative_effect(step, candidate).or_else(alone)?))
         };
         Some(Known { results, step, candidate, found, effect })
     }
 
-    /// How far it is from the base case, as a logarithm.
+    /// How far it is from the base case, as a logarithm. What missed its rate comes first.
     fn size(&self) -> f64 {
-        self.effect.ratio.ln().abs()
+        self.effect.map_or(f64::INFINITY, |effect| effect.ratio.ln().abs())
     }
 
     /// Changes in time come first, then those of work, then what is open, then what is unchanged.
@@ -127,12 +134,12 @@ impl<'r, 'a> Known<'r, 'a> {
     }
 
     fn cell(&self) -> TableCell {
+        let text =
+            |of: fn(&Effect) -> String| self.effect.as_ref().map_or_else(|| MISSED_RATE.to_owned(), of);
         match &self.found {
-            Found::Time(judged) => {
-                TableCell::marked(compact(&self.effect), decided(judged.throughput.verdict))
-            }
-            Found::Work(work) => TableCell::marked(work_percent(&self.effect), work::mark(work.verdict())),
-            Found::Rate => TableCell::plain(compact(&self.effect)),
+            Found::Time(judged) => TableCell::marked(text(compact), decided(judged.throughput.verdict)),
+            Found::Work(work) => TableCell::marked(text(work_percent), work::mark(work.verdict())),
+            Found::Rate => TableCell::plain(text(compact)),
         }
     }
 
@@ -155,6 +162,9 @@ impl<'r, 'a> Known<'r, 'a> {
 
     fn words_of_time(&self, judged: &Judged<'_>) -> String {
         let decision = judged.throughput;
+        if judged.has_missed_rate() {
+            return missed_rate(decision);
+        }
         let state = match (decision.verdict, decision.outlook, judged.round_s) {
             (Verdict::Regression | Verdict::Improvement, ..) => {
                 return self.cause().unwrap_or_else(|| "cause not known".to_owned());
@@ -203,11 +213,11 @@ fn steps(results: &Results<'_>, candidate: usize, room: Room) -> Option<(Table, 
     }
     let left_out = all.len().saturating_sub(room.rows);
     all.truncate(room.rows);
-    let drawing = Drawing::of(all.iter().map(|known| known.effect), room.letters);
+    let drawing = Drawing::of(all.iter().filter_map(|known| known.effect), room.letters);
     let row = |known: &Known<'_, '_>| {
         let cells = vec![
             known.cell(),
-            TableCell::plain(drawing.line(&known.effect)),
+            TableCell::plain(drawing.line(known.effect.as_ref())),
             TableCell::plain(known.words()),
         ];
         Row { step: Some(known.step), ..Row::new(short_label(results, known.step), cells) }
@@ -247,10 +257,11 @@ impl Drawing {
         (half + offset.clamp(-half, half)).round() as usize
     }
 
-    /// E.g. `      ¦ ├●─┤ `.
-    fn line(&self, effect: &Effect) -> String {
+    /// E.g. `      ¦ ├●─┤ `, and of no size `      ¦      `.
+    fn line(&self, effect: Option<&Effect>) -> String {
         let mut letters = vec![' '; self.width];
         letters[self.width / 2] = '¦';
+        let Some(effect) = effect else { return letters.into_iter().collect() };
         if let Some(ends) = effect.interval {
             let [low, high] = ends.map(|end| self.column(end));
             letters[low..=high].fill('─');
@@ -333,8 +344,13 @@ fn matrix(results: &Results<'_>, room: Room) -> Option<(Table, usize)> {
         Some(_) => MATRIX,
         None => SINGLE_RUNS,
     };
+    let all = results.experiment.candidates.len() - 1;
+    let reading = match contenders.len() {
+        shown if shown < all => format!("{reading} The last {shown} of {all} are shown; --full has all."),
+        _ => reading.to_owned(),
+    };
     let table = Table {
-        reading: reading.to_owned(),
+        reading,
         corner: "step",
         rows: rows.iter().zip(cells).map(row).collect(),
         columns: headings.into_iter().map(|name| Column::numbers(name, "")).collect(),
@@ -401,8 +417,9 @@ mod tests {
         let effects = [effect(1.1, [1.05, 1.15]), effect(0.9, [0.82, 0.98]), effect(1.0, [1.0, 1.0])];
         let drawing = Drawing::of(effects.iter().copied(), 80);
         assert_eq!(drawing.axis(), "-20%  0  +20%");
-        let lines = effects.map(|effect| drawing.line(&effect));
+        let lines = effects.map(|effect| drawing.line(Some(&effect)));
         assert_eq!(lines, ["      ¦ ├●┤  ", " ├─●─┤¦      ", "      ●      "]);
+        assert_eq!(drawing.line(None), "      ¦      ");
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub(crate) fn verdict(decision: &Decision, round_s: Option<f64>) -> String {
 }
 
 /// Who missed the target rate in how many rounds, if that decided the verdict.
-fn missed_rate(decision: &Decision) -> String {
+pub(crate) fn missed_rate(decision: &Decision) -> String {
     let Decision { verdict, missed_rate, rounds, rounds_dropped, .. } = decision;
     let (who, count) = match verdict {
         Verdict::Regression => ("missed the target rate", missed_rate.by_contender),
@@ -194,7 +194,7 @@ mod tests {
         let words = "regression: missed the target rate in 5 of 5 rounds";
         let escaped = |name: &str| name.replace('_', "\\_");
         let row = format!("| {} | {} | 🔴 {words} |  | 0 of 5 |\n", escaped(label), escaped(contender));
-        assert!(gate_summary(&gate).contains(&row), "{}", gate_summary(&gate));
+        assert!(gate_summary(&gate, None).contains(&row), "{}", gate_summary(&gate, None));
         assert!(junit(&gate).contains(&format!("<failure message=\"{words}\">")), "{}", junit(&gate));
         let rendered = |name| {
             let format = TextFormat::named(name).unwrap();
@@ -204,6 +204,7 @@ mod tests {
             assert!(rendered(format).contains(words), "{format}: {}", rendered(format));
         }
         let json = rendered("json");
+        assert!(rendered("answer").contains("missed rate -"), "{}", rendered("answer"));
         for part in [r#""qualifier": "missed_rate""#, r#""rounds_dropped": 5"#, r#""by_contender": 5"#] {
             assert!(json.contains(part), "{part}");
         }

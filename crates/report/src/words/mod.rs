@@ -32,7 +32,7 @@ pub use gate::headline;
 pub(crate) use gate::{CaseWords, gate_case};
 pub(crate) use history::{answer, cause_of_change, change_place, left_out, places, since, sizes};
 pub use judged::duration;
-pub(crate) use judged::{JudgedWords, margin, refusal, suite_lines, verdict};
+pub(crate) use judged::{JudgedWords, margin, missed_rate, refusal, suite_lines, verdict};
 pub(crate) use machine::{agreement_word, qualifier_word, verdict_word, work_word};
 pub(crate) use memory::{cached, caption, different_limits};
 pub(crate) use repetition::repetition;

@@ -6,7 +6,7 @@ use basecase_model::{
 };
 
 use super::sample;
-use crate::{InFlight, Problem, Store};
+use crate::{InFlight, Problem, Store, TrialCounts};
 
 fn store_with(experiments: &[&str]) -> (tempfile::TempDir, Store) {
     let directory = tempfile::tempdir().unwrap();
@@ -28,6 +28,21 @@ fn a_resumed_experiment_keeps_its_first_start() {
     assert_eq!(stored.created_at, sample::experiment("e").created_at);
     assert_eq!(stored.name, "another name");
     assert_eq!(store.experiment("f").unwrap(), None);
+}
+
+#[test]
+fn trials_count_in_each_experiment_that_has_their_cell() {
+    let (_directory, mut store) = store_with(&["first", "second", "third"]);
+    let (shared, own) = (sample::cell("l.i0"), sample::cell("qr100"));
+    let failed = TrialStatus::Failed { reason: "no".into(), log_tail: String::new() };
+    store.save_trial("first", &shared, &sample::trial(&shared, 0)).unwrap();
+    store.save_trial("first", &own, &Trial { status: failed, ..sample::trial(&own, 0) }).unwrap();
+    store.save_cells("second", &[(CandidateName("other".into()), shared.clone())]).unwrap();
+    store.save_trial("second", &shared, &sample::trial(&shared, 1)).unwrap();
+    let counts = store.trial_counts().unwrap();
+    assert_eq!(counts["first"], TrialCounts { complete: 2, failed: 1 });
+    assert_eq!(counts["second"], TrialCounts { complete: 2, failed: 0 });
+    assert!(!counts.contains_key("third"));
 }
 
 #[test]

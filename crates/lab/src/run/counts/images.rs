@@ -9,6 +9,7 @@ use basecase_server::{copy_data, move_data, remove_data};
 use basecase_workload::insert_benchmark::Purpose;
 
 use crate::plan::{Candidate, Plan};
+use crate::request::Pin;
 use crate::run::bench::Bench;
 use crate::run::deployment::{Content, LiveDeployment};
 use crate::run::limits;
@@ -40,12 +41,12 @@ pub(super) fn provide(plan: &Plan, candidate: &Candidate, steps: &[usize], stop:
     let mut content = Content::Fresh;
     let mut workload_state = candidate.workload_state(plan.workload.as_ref())?;
     for step in 0..=last {
-        let mut deployment = LiveDeployment::open(plan, candidate, &workshop, content)?
+        let mut deployment = LiveDeployment::open(plan, candidate, &workshop, content, Pin::default())?
             .context("the data that was just made is gone")?;
         if let Some(before) = step.checked_sub(1) {
             let step_plan = workload_state.plan(before, Purpose::Rebuild)?;
             let limits = limits(plan, plan.steps[before].limit, stop);
-            let outcome = Servers.execute(plan, &mut deployment, step_plan, &limits)?;
+            let outcome = Servers.execute(&mut deployment, step_plan, &limits)?;
             workload_state.advance(before, &outcome);
             outcome.failure.map_or(Ok(()), Err)?;
             settle_deployment(plan, &mut deployment, stop)?;

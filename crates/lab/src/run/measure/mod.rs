@@ -29,7 +29,6 @@ use crate::plan::{Candidate, Plan};
 use crate::run::bench::Alone;
 use crate::run::blank_trial;
 use crate::run::deployment::LiveDeployment;
-use crate::run::rounds::orders;
 use crate::workload::WorkloadState;
 
 /// How long the server's counters get to show what closed sessions did.
@@ -208,7 +207,7 @@ pub(crate) fn ready(
     prepare(deployment, &step_plan)?;
     // Only now: counters of a table that is dropped go with it.
     let before = Counted { statistics: deployment.statistics()?, telemetry: deployment.telemetry()? };
-    Ok(Ready { group: assemble(plan, deployment, step_plan, Some(histories))?, warm_up, chunk, before })
+    Ok(Ready { group: assemble(deployment, step_plan, Some(histories))?, warm_up, chunk, before })
 }
 
 /// What the sessions of a step do before they are measured: drawn for each candidate, round and pass by itself, since what candidates have
@@ -216,7 +215,7 @@ pub(crate) fn ready(
 fn histories(plan: &Plan, candidate: &Candidate, step_plan: &StepPlan, place: Place) -> SessionHistories {
     let Place { round, pass, .. } = place;
     let name = format!("sessions of {} in {}, pass {pass}", candidate.facts.name, step_plan.name);
-    let seed = orders(plan).seed(&name, round as usize);
+    let seed = plan.orders().seed(&name, round as usize);
     SessionHistories::new(seed, candidate.dialect, step_plan.roles.len())
 }
 
@@ -285,13 +284,12 @@ pub(crate) fn prepare(deployment: &mut LiveDeployment, step_plan: &StepPlan) -> 
 
 /// Opens the sessions.
 pub(crate) fn assemble(
-    plan: &Plan,
     deployment: &mut LiveDeployment,
     step_plan: StepPlan,
     histories: Option<SessionHistories>,
 ) -> Result<WorkerGroup> {
     Ok(WorkerGroup::assemble(step_plan, deployment.served.endpoint(), histories)?
-        .confined(plan.pin.client.clone()))
+        .confined(deployment.pin.client.clone()))
 }
 
 /// The server's counters since `before`: once they include what the closed sessions did, or as they are after a while. Also the checks of

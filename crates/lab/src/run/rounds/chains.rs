@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 
+use super::SLOTS;
 use super::images::remove_folder;
 use super::interleaving::{RunningCandidate, StepRun};
 use super::open_comparisons::OpenComparisons;
 use super::server_run::Data;
-use super::{SLOTS, orders};
 use crate::run::Run;
 use crate::run::bench::Bench;
 
@@ -31,7 +31,7 @@ impl<B: Bench> Run<'_, B> {
     /// All steps from the load to the last that is open, in which the candidates take turns. Returns whether the others have to begin anew,
     /// because one that failed broke them off.
     fn chain(&mut self, open_comparisons: &mut OpenComparisons, steps: &[usize]) -> Result<bool> {
-        let slots = orders(self.plan).balanced("slots", self.round as usize, self.plan.candidates.len());
+        let slots = self.plan.orders().balanced("slots", self.round as usize, self.plan.candidates.len());
         let asked = open_comparisons.runners_of_any(steps);
         let mut all_running = self.start_candidates(open_comparisons, &slots, &asked, 0, Data::Loaded)?;
         let mut is_broken_off = false;
@@ -54,7 +54,7 @@ impl<B: Bench> Run<'_, B> {
 
     /// Each candidate goes through all steps by itself, if the memory does not hold all servers.
     fn separate_chains(&mut self, open_comparisons: &mut OpenComparisons, steps: &[usize]) -> Result<()> {
-        for index in orders(self.plan).balanced("chains", self.round as usize, self.plan.candidates.len()) {
+        for index in self.plan.orders().balanced("chains", self.round as usize, self.plan.candidates.len()) {
             if self.is_stopped() || !open_comparisons.runners_of_any(steps).contains(&index) {
                 continue;
             }

@@ -16,7 +16,7 @@ use basecase_workload::Chunk;
 use super::chunk_scheduler::ChunkScheduler;
 use super::quiet::Quiet;
 use super::slice_scheduler::{SliceScheduler, SliceSettings};
-use super::{orders, slot_of};
+use super::slot_of;
 use crate::plan::{Candidate, Plan};
 use crate::run::bench::Together;
 use crate::run::deployment::LiveDeployment;
@@ -180,7 +180,7 @@ fn scheduler(
     let name = format!("{} in round {}", facts.name, step.round);
     match chunk {
         None => Scheduler::Slices(Box::new(SliceScheduler::new(
-            orders(plan),
+            plan.orders(),
             name,
             candidates,
             facts,
@@ -188,7 +188,7 @@ fn scheduler(
             settings,
         ))),
         Some(chunk) => {
-            Scheduler::Chunks(ChunkScheduler::new(orders(plan), name, candidates, chunk, plan.timing))
+            Scheduler::Chunks(ChunkScheduler::new(plan.orders(), name, candidates, chunk, plan.timing))
         }
     }
 }

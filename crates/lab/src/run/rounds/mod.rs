@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
-use basecase_stats::{Judgement, Orders, StepVariances};
+use basecase_stats::{Judgement, StepVariances};
 
 pub use self::image_renewal::LOADS;
 use self::image_renewal::Loads;
@@ -192,7 +192,7 @@ impl<'a, B: Bench> Run<'a, B> {
 
     /// One round of these steps.
     fn round(&mut self, open_comparisons: &mut OpenComparisons, steps: &[usize]) -> Result<()> {
-        let orders = orders(self.plan);
+        let orders = self.plan.orders();
         for index in open_comparisons.runners_of_any(steps) {
             let provided = self.provide_image(open_comparisons, index);
             if self.is_stopped() {
@@ -258,11 +258,6 @@ impl Done {
 fn most_work(left: Option<Duration>, turns: usize, most: Duration) -> Duration {
     let share = left.filter(|_| turns > 0).map(|left| left / (2 * turns as u32));
     share.map_or(most, |share| share.min(most))
-}
-
-/// The orders that the experiment draws.
-pub(crate) fn orders(plan: &Plan) -> Orders {
-    Orders::new(plan.experiment.schedule.as_ref().map_or(0, |schedule| schedule.seed))
 }
 
 /// The folder of the directories that servers run in.

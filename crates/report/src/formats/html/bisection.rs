@@ -5,10 +5,11 @@ use basecase_stats::BisectedChange;
 use maud::{Markup, html};
 
 use super::shell::{self, Page, PagePlace};
-use super::{bisection_levels, table, work};
+use super::{bisection_levels, history, table, work};
 use crate::documents::bisection::{Skipped, changes, line, reading, sentence, skipped, state};
 use crate::documents::bug_report::{builds, commands, machine, unexplained};
 use crate::documents::commit_change::{causes, facts, functions, heading};
+use crate::options::Options;
 use crate::tables;
 
 /// File name of the page.
@@ -17,8 +18,9 @@ pub(super) const PAGE: &str = "bisection.html";
 pub(super) const MARKDOWN: &str = "bisection.md";
 
 /// The page; `results` are those of its last probe.
-pub(super) fn page(results: &Results<'_>, bisected: &Bisected<'_>) -> Markup {
+pub(super) fn page(results: &Results<'_>, bisected: &Bisected<'_>, options: &Options) -> Markup {
     let found = bisected.bisection.changes();
+    let step = results.experiment.steps.iter().find(|step| step.label == bisected.label);
     let content = html! {
         p.answer { strong { (sentence(bisected)) } }
         @if found.len() > 1 {
@@ -26,6 +28,7 @@ pub(super) fn page(results: &Results<'_>, bisected: &Bisected<'_>) -> Markup {
         }
         @if let Some(rest) = unexplained(bisected) { p { (rest) } }
         @if let Some(state) = state(bisected) { p.small { (state) } }
+        @if let Some(step) = step { (history::link_to(options.history.as_deref(), step)) }
         @if let Some(chart) = bisection_levels::chart(bisected) {
             (chart)
             p.small { (chart_reading(bisected)) }

@@ -39,6 +39,18 @@ fn page_name(step: &StepFacts) -> String {
     format!("history-{}.html", file_name(&step.name))
 }
 
+/// The address of a step's page, when pages are published at this one.
+pub(crate) fn address(folder: &str, step: &StepFacts) -> String {
+    format!("{}/{}", folder.trim_end_matches('/'), page_name(step))
+}
+
+/// A link to a step's page, if histories are published.
+pub(super) fn link_to(folder: Option<&str>, step: &StepFacts) -> Markup {
+    html! {
+        @if let Some(folder) = folder { p { a href=(address(folder, step)) { "History of " (step.label) } } }
+    }
+}
+
 /// Where a page tells of the change of this number.
 fn anchor(number: usize) -> String {
     format!("change-{number}")

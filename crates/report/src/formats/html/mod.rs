@@ -31,7 +31,7 @@ use basecase_analysis::{Bisected, Results};
 use basecase_model::StepFacts;
 use folder::Folder;
 pub(crate) use folder::file_name;
-pub(crate) use history::write as write_history;
+pub(crate) use history::{address as history_address, write as write_history};
 
 use super::{PageFormat, markdown};
 use crate::documents::bug_report;
@@ -96,7 +96,7 @@ fn write_folder(
     folder.write(INDEX, &index::page(results, options, bisected).into_string())?;
     if let Some(bisected) = bisected {
         let experiment = bisected.experiment.unwrap_or(results.experiment);
-        folder.write(bisection::PAGE, &bisection::page(results, bisected).into_string())?;
+        folder.write(bisection::PAGE, &bisection::page(results, bisected, options).into_string())?;
         folder.write(bisection::MARKDOWN, &markdown(&bug_report::compose(bisected, experiment)))?;
     }
     let first = folder.file(if bisected.is_some() { bisection::PAGE } else { INDEX });

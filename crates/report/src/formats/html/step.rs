@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::figure::{data, figure, without_script};
 use super::shell::{self, Page, PagePlace};
-use super::{answer, explanation, flame, table, verdicts, work};
+use super::{answer, explanation, flame, history, table, verdicts, work};
 use crate::charts::step::{Chart, Charts, Subject, charts};
 use crate::charts::track::TrackGroup;
 use crate::documents::{of_events, of_latencies};
@@ -21,6 +21,7 @@ pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &O
     let charts = charts(results, step);
     let content = html! {
         (answer::of_step(results, step.0))
+        (history::link_to(options.history.as_deref(), facts))
         @if let Some(verdicts) = verdicts::of_step(results, step.0) { (verdicts) }
         @if let Some(work) = work::of_step(results, step.0) { (work) }
         @if !results.has_counts_only() { (measured(results, step, options, &charts)) }

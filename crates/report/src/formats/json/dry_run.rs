@@ -22,6 +22,7 @@ struct Object<'a> {
     most_seconds: Option<f64>,
     disk: DiskObject,
     memory: MemoryObject,
+    counts: Option<Box<Object<'a>>>,
 }
 
 #[derive(Serialize)]
@@ -56,8 +57,12 @@ struct MemoryObject {
     machine_bytes: u64,
 }
 
-/// One JSON object.
-pub(crate) fn render(dry_run: &DryRun) -> String {
+/// One JSON object, with the counts after the times within it.
+pub(crate) fn render(dry_run: &DryRun, counts: Option<&DryRun>) -> String {
+    written(&object(dry_run, counts.map(|counts| Box::new(object(counts, None)))))
+}
+
+fn object<'a>(dry_run: &'a DryRun, counts: Option<Box<Object<'a>>>) -> Object<'a> {
     let planned = &dry_run.planned;
     let (protocol, rounds) = match planned.protocol {
         PlannedProtocol::Classic => ("classic", None),
@@ -70,7 +75,7 @@ pub(crate) fn render(dry_run: &DryRun) -> String {
         .missing
         .iter()
         .map(|missing| MissingObject { candidate: &missing.candidate, is_compiled: missing.is_compiled });
-    written(&Object {
+    Object {
         dry_run: true,
         name: &planned.name,
         experiment: planned.id.as_deref(),
@@ -93,7 +98,8 @@ pub(crate) fn render(dry_run: &DryRun) -> String {
             asked_bytes: planned.memory.asked_bytes,
             machine_bytes: planned.memory.machine_bytes,
         },
-    })
+        counts,
+    }
 }
 
 fn step_object(step: &DryStep, candidates: usize) -> StepObject<'_> {

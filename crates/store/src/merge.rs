@@ -1,0 +1,213 @@
+//! Merging stores: what several runs or machines measured, in one file.
+//!
+//! The same stores merged in any order, and as often as one likes, hold the same: of an experiment that both have, the earlier start
+//! counts, and the order of experiments and trials is that of their times.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension as _};
+
+use crate::{Problem, Store, StoreError};
+
+/// What a merge added.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Added {
+    /// Experiments that were not there.
+    pub experiments: usize,
+    /// Trials that were not there.
+    pub trials: usize,
+    /// Counted steps that were not there, one for each start.
+    pub counts: usize,
+}
+
+/// Tables whose rows belong to a trial.
+const OF_TRIALS: [&str; 10] = [
+    "role",
+    "measure",
+    "table_state",
+    "comparison",
+    "statement",
+    "track",
+    "plan",
+    "profile",
+    "slice",
+    "session",
+];
+
+impl Store {
+    /// Adds what another store holds and this one does not, in one transaction. The other is only read.
+    ///
+    /// # Errors
+    /// [`Problem::Contradiction`] where both have results of their own of the same round, or different ones of one trial; nothing is
+    /// changed then. When either store cannot be read or written.
+    pub fn merge(&mut self, other: &Store) -> Result<Added, StoreError> {
+        let (file, _copy) = other.file_of_this_version(&self.path)?;
+        let attached = self.connection.execute("ATTACH DATABASE ?1 AS other", [file.to_string_lossy()]);
+        attached.map_err(|error| Problem::from(error).at(&other.path))?;
+        let added = self.write(|transaction| {
+            refuse_contradictions(transaction, &other.path)?;
+            let added = add(transaction)?;
+            order(transaction)?;
+            Ok(added)
+        });
+        let detached = self.connection.execute_batch("DETACH DATABASE other");
+        let added = added?;
+        detached.map_err(|error| Problem::from(error).at(&self.path))?;
+        Ok(added)
+    }
+
+    /// The store's file, or a copy beside `near` if it is of an older version, which is brought up to date in memory alone.
+    fn file_of_this_version(&self, near: &Path) -> Result<(PathBuf, Option<Copy>), StoreError> {
+        if self.connection.path().is_some_and(|path| !path.is_empty()) {
+            return Ok((self.path.clone(), None));
+        }
+        let mut name = near.as_os_str().to_owned();
+        name.push(format!("-merged-{}", std::process::id()));
+        let copy = Copy(name.into());
+        let made = self.connection.execute("VACUUM INTO ?1", [copy.0.to_string_lossy()]);
+        made.map_err(|error| Problem::from(error).at(&self.path))?;
+        Ok((copy.0.clone(), Some(copy)))
+    }
+}
+
+/// A file that goes when it is no longer needed.
+struct Copy(PathBuf);
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        // Whoever looks for space finds it by its name.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// The columns of a table but for these.
+fn columns(connection: &Connection, table: &str, without: &[&str]) -> Result<Vec<String>, Problem> {
+    let mut statement = connection.prepare("SELECT name FROM pragma_table_info(?1, 'main')")?;
+    let names = statement.query_map([table], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+    Ok(names.into_iter().filter(|name| !without.contains(&name.as_str())).collect())
+}
+
+/// Columns as SQL lists them, with `before` before each.
+fn list(before: &str, columns: &[String]) -> String {
+    let named: Vec<String> = columns.iter().map(|column| format!("{before}\"{column}\"")).collect();
+    named.join(", ")
+}
+
+/// Refuses stores that both measured a round, or that have different results of one trial.
+fn refuse_contradictions(connection: &Connection, other: &Path) -> Result<(), Problem> {
+    let refuse = |what: Option<String>| match what {
+        Some(what) => Err(Problem::Contradiction { other: other.to_owned(), what }),
+        None => Ok(()),
+    };
+    // Each store of its own may have failed before.
+    refuse(
+        connection
+            .query_row(
+                "SELECT theirs.candidate || ' on ' || theirs.step || ', round ' || (theirs.round + 1)
+                 FROM other.trial AS theirs JOIN main.trial AS ours
+                     ON ours.cell = theirs.cell AND ours.round = theirs.round AND ours.id <> theirs.id
+                 WHERE ours.status = 'complete' AND theirs.status = 'complete'
+                     AND (ours.observation = 'profiled') = (theirs.observation = 'profiled')
+                 ORDER BY theirs.sequence LIMIT 1",
+                [],
+                |row| row.get(0),
+            )
+            .optional()?,
+    )?;
+    // Warnings may be added to a trial later.
+    let own = columns(connection, "trial", &["sequence", "warnings"])?;
+    let differ = format!(
+        "SELECT theirs.candidate || ' on ' || theirs.step || ', round ' || (theirs.round + 1)
+         FROM other.trial AS theirs JOIN main.trial AS ours ON ours.id = theirs.id
+         WHERE ({}) IS NOT ({}) ORDER BY theirs.sequence LIMIT 1",
+        list("theirs.", &own),
+        list("ours.", &own)
+    );
+    refuse(connection.query_row(&differ, [], |row| row.get(0)).optional()?)?;
+    for table in OF_TRIALS {
+        let all = columns(connection, table, &[])?;
+        let differ = format!(
+            "SELECT trial.candidate || ' on ' || trial.step || ', round ' || (trial.round + 1)
+             FROM (SELECT {theirs} FROM other.{table} AS theirs
+                   WHERE theirs.trial IN (SELECT id FROM main.trial)
+                   EXCEPT SELECT {ours} FROM main.{table} AS ours) AS differing
+             JOIN main.trial ON trial.id = differing.trial LIMIT 1",
+            theirs = list("theirs.", &all),
+            ours = list("ours.", &all)
+        );
+        refuse(connection.query_row(&differ, [], |row| row.get(0)).optional()?)?;
+    }
+    Ok(())
+}
+
+/// Adds rows that are not there.
+fn add(connection: &Connection) -> Result<Added, Problem> {
+    let last = |table: &str| -> Result<i64, Problem> {
+        let last = format!("SELECT coalesce(max(sequence), 0) FROM main.{table}");
+        Ok(connection.query_row(&last, [], |row| row.get(0))?)
+    };
+    let insert = |table: &str, filter: &str| -> Result<usize, Problem> {
+        let all = columns(connection, table, &[])?;
+        let (into, from) = (list("", &all), list("theirs.", &all));
+        let insert = format!(
+            "INSERT INTO main.{table} ({into}) SELECT {from} FROM other.{table} AS theirs WHERE {filter}"
+        );
+        Ok(connection.execute(&insert, [])?)
+    };
+    // After those that are there, until all are put in order.
+    let insert_in_sequence = |table: &str| -> Result<usize, Problem> {
+        let all = columns(connection, table, &["sequence"])?;
+        let (into, from) = (list("", &all), list("theirs.", &all));
+        let insert = format!(
+            "INSERT INTO main.{table} ({into}, sequence) SELECT {from}, theirs.sequence + ?1 FROM other.{table} AS theirs
+             WHERE theirs.id NOT IN (SELECT id FROM main.{table})"
+        );
+        Ok(connection.execute(&insert, [last(table)?])?)
+    };
+    connection.execute_batch(
+        "CREATE TEMP TABLE IF NOT EXISTS known AS SELECT id FROM main.trial WHERE false;
+         DELETE FROM temp.known;
+         INSERT INTO temp.known SELECT id FROM main.trial;
+         UPDATE main.experiment AS ours SET created_at = theirs.created_at, name = theirs.name, facts = theirs.facts
+         FROM other.experiment AS theirs WHERE theirs.id = ours.id
+             AND (theirs.created_at, theirs.name, theirs.facts) < (ours.created_at, ours.name, ours.facts);
+         UPDATE main.experiment_cell AS ours SET candidate = theirs.candidate
+         FROM other.experiment_cell AS theirs
+         WHERE theirs.experiment = ours.experiment AND theirs.cell = ours.cell AND theirs.candidate < ours.candidate;
+         UPDATE main.trial AS ours SET warnings = theirs.warnings
+         FROM other.trial AS theirs WHERE theirs.id = ours.id
+             AND (length(theirs.warnings), theirs.warnings) > (length(ours.warnings), ours.warnings);",
+    )?;
+    let experiments = insert_in_sequence("experiment")?;
+    insert("cell", "theirs.key NOT IN (SELECT key FROM main.cell)")?;
+    insert(
+        "experiment_cell",
+        "NOT EXISTS (SELECT 1 FROM main.experiment_cell AS ours
+                     WHERE ours.experiment = theirs.experiment AND ours.cell = theirs.cell)",
+    )?;
+    let trials = insert_in_sequence("trial")?;
+    for table in OF_TRIALS {
+        insert(table, "theirs.trial NOT IN (SELECT id FROM temp.known)")?;
+    }
+    let counts = insert(
+        "step_count",
+        "NOT EXISTS (SELECT 1 FROM main.step_count AS ours
+                     WHERE ours.cell = theirs.cell AND ours.start = theirs.start AND ours.started_at = theirs.started_at)",
+    )?;
+    Ok(Added { experiments, trials, counts })
+}
+
+/// Puts experiments and trials in the order of their times, whatever order they were merged in.
+fn order(connection: &Connection) -> Result<(), Problem> {
+    for (table, time) in [("experiment", "created_at"), ("trial", "started_at")] {
+        // By way of negative numbers, since each may be there once.
+        connection.execute_batch(&format!(
+            "UPDATE main.{table} SET sequence = -sorted.place
+             FROM (SELECT id, row_number() OVER (ORDER BY rtrim({time}, 'Z'), id) AS place FROM main.{table}) AS sorted
+             WHERE sorted.id = {table}.id;
+             UPDATE main.{table} SET sequence = -sequence;"
+        ))?;
+    }
+    Ok(())
+}

@@ -12,7 +12,12 @@ use crate::{Golden, STORE, each, stored};
 
 /// The arguments with which it was measured, but for the profile that not every user may take.
 fn arguments(golden: &Golden) -> Vec<&'static str> {
-    golden.compare().into_iter().filter(|word| *word != "--profile").collect()
+    let mut words: Vec<_> = golden.compare().into_iter().filter(|word| *word != "--profile").collect();
+    if !words.contains(&"--pin") {
+        // It was measured before a processor was drawn.
+        words.extend(["--pin", "off"]);
+    }
+    words
 }
 
 /// Starts to measure it anew, and ends that as soon as the store has its cells.

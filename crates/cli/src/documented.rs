@@ -197,7 +197,8 @@ fn typed(option: &Arg) -> String {
 fn help(argument: &Arg) -> String {
     let long =
         argument.get_long_help().or_else(|| argument.get_help()).map(ToString::to_string).unwrap_or_default();
-    let mut text = long.split_whitespace().collect::<Vec<_>>().join(" ");
+    let paragraphs = long.split("\n\n").map(|one| one.split_whitespace().collect::<Vec<_>>().join(" "));
+    let mut text = paragraphs.collect::<Vec<_>>().join(". ");
     let choices: Vec<String> = match argument.get_action().takes_values() {
         true => argument
             .get_possible_values()

@@ -24,6 +24,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("builds", 4),
     ("report", 5),
     ("server", 5),
+    ("doctor", 6),
     ("lab", 6),
     ("cli", 7),
 ];

@@ -17,6 +17,7 @@ mod bad_workload_input;
 mod commits;
 mod counted_at_full_speed;
 mod counts;
+mod doctor;
 mod dry_run;
 mod lifecycle;
 mod memory;

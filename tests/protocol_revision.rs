@@ -176,6 +176,7 @@ const BESIDE: &[(&str, &[&str])] = &[
     (
         "facts of the host, which the cell tells, and what it lets a process do",
         &[
+            "crates/doctor/src",
             "crates/probe/src/confinement.rs",
             "crates/probe/src/host.rs",
             "crates/probe/src/io_uring.rs",

@@ -73,7 +73,7 @@ pub(crate) fn download(
 }
 
 /// What to install if the program `client` is missing.
-pub(crate) fn to_install(client: &str) -> &str {
+pub fn to_install(client: &str) -> &str {
     match client {
         "pip" => "python3 with pip",
         "mvn" => "Maven (mvn)",

@@ -39,6 +39,7 @@ pub use basecase_model::{Version, release_number};
 pub use binary::postgres_compiler;
 pub use build::{Build, BuildError};
 pub use catalogue::Catalogue;
+pub use client_tool::to_install;
 pub use commit_request::{CommitError, CommitRequest};
 pub use credentials::without_credentials;
 pub use form::{Form, Links, Part};

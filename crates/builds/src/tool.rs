@@ -134,6 +134,11 @@ impl Tool {
         })
     }
 
+    /// Whether the program `name` is among those that can be downloaded.
+    pub fn is_known(name: &str) -> bool {
+        TOOLS.iter().any(|recipe| recipe.name == name)
+    }
+
     /// The program `name`, in its tree beside the folder `builds`.
     pub(crate) fn get(name: &str, builds: &Path, notify: &mut dyn FnMut(&str)) -> Result<Self, Failure> {
         let recipe = TOOLS.iter().find(|recipe| recipe.name == name);

@@ -1,6 +1,7 @@
 //! The command line as it is typed.
 
 mod compiling;
+mod doctor;
 mod examples;
 mod places;
 mod results;
@@ -19,6 +20,7 @@ use basecase_workload::insert_benchmark::Pace;
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::compiling::CompilingArguments;
+pub(crate) use self::doctor::Doctor;
 pub(crate) use self::places::{CountsEngineArgument, PlaceArguments, ProbeArgument, ProgressArgument};
 pub(crate) use self::results::{Explain, History, Report, Store, StoreCommand};
 pub(crate) use self::server::{CompileArguments, FromArgument, Server, ServerCommand};
@@ -86,6 +88,8 @@ pub(crate) enum Command {
     /// Show at which commits of a range a step's speed or work changed
     #[command(name = COMMIT_HISTORY, hide = true, mut_arg("dry_run", without_dry_run))]
     CommitHistory(Box<CommitHistory>),
+    /// Find out what on this machine disturbs or limits measurements, and what to do about it; takes less than half a minute
+    Doctor(Doctor),
     /// Inspect a store
     Store(Store),
     /// List, download and compile builds of database servers

@@ -5,6 +5,7 @@ pub(crate) mod calibrate;
 pub(crate) mod config;
 pub(crate) mod count;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 mod dry_run;
 pub(crate) mod experiment;
 pub(crate) mod explain;

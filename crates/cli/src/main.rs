@@ -139,6 +139,7 @@ fn main() -> ExitCode {
         Command::Report(command) => commands::report::run(&command).map(|()| Outcome::Done),
         Command::Explain(command) => commands::explain::run(&command, &reporter),
         Command::History(command) => commands::history::run(&command).map(|()| Outcome::Done),
+        Command::Doctor(command) => commands::doctor::run(&command, &reporter).map(|()| Outcome::Done),
         Command::Store(command) => commands::store::run(&command).map(|()| Outcome::Done),
         Command::Server(command) => commands::server::run(&command).map(|()| Outcome::Done),
         Command::Workload(command) => commands::workload::run(&command).map(|()| Outcome::Done),

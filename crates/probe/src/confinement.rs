@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::memory;
 use crate::memory_kills::parse_kills;
+use crate::server_group::Hierarchy;
 
 /// The number of processors that this process may run on: at least one.
 pub fn usable_cores() -> u32 {
@@ -62,19 +63,28 @@ pub(crate) fn memory_groups() -> Vec<MemoryGroup> {
     groups_of(&fs::read_to_string("/proc/self/cgroup").unwrap_or_default())
 }
 
-/// The groups in the text of `/proc/self/cgroup`, and their ancestors: see cgroups(7).
+/// The groups in the text of `/proc/self/cgroup`, and their ancestors.
 fn groups_of(told: &str) -> Vec<MemoryGroup> {
+    let group = |(hierarchy, folder): (Hierarchy, PathBuf)| match hierarchy {
+        Hierarchy::Unified => MemoryGroup::unified(&folder),
+        Hierarchy::Legacy => MemoryGroup::legacy(&folder),
+    };
+    group_folders(told, "memory").into_iter().map(group).collect()
+}
+
+/// The folders of the groups in the text of `/proc/self/cgroup` that may have the controller, and of their ancestors: see cgroups(7).
+pub fn group_folders(told: &str, controller: &str) -> Vec<(Hierarchy, PathBuf)> {
     let parse = |line: &str| {
         let (controllers, group) = line.split_once(':')?.1.split_once(':')?;
-        let (root, group_at): (&str, fn(&Path) -> MemoryGroup) = match controllers {
-            "" => ("/sys/fs/cgroup", MemoryGroup::unified),
-            _ if controllers.split(',').any(|controller| controller == "memory") => {
-                ("/sys/fs/cgroup/memory", MemoryGroup::legacy)
+        let root = Path::new("/sys/fs/cgroup");
+        let (hierarchy, root) = match controllers {
+            "" => (Hierarchy::Unified, root.to_path_buf()),
+            _ if controllers.split(',').any(|other| other == controller) => {
+                (Hierarchy::Legacy, root.join(controller))
             }
             _ => return None,
         };
-        let within =
-            move |group: &Path| group_at(&Path::new(root).join(group.strip_prefix("/").unwrap_or(group)));
+        let within = |group: &Path| (hierarchy, root.join(group.strip_prefix("/").unwrap_or(group)));
         Some(Path::new(group).ancestors().map(within).collect::<Vec<_>>())
     };
     told.lines().filter_map(parse).flatten().collect()

@@ -82,7 +82,7 @@ fn read(path: &str) -> Option<String> {
 }
 
 /// The first `name : value` of `/proc/cpuinfo`.
-fn parse_field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+pub fn parse_field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines()
         .filter_map(|line| line.split_once(':'))
         .find(|(key, _)| key.trim() == name)
@@ -96,7 +96,7 @@ fn parse_os(text: &str) -> Option<String> {
 }
 
 /// The word in brackets of `always [madvise] never`.
-fn parse_choice(text: &str) -> Option<&str> {
+pub fn parse_choice(text: &str) -> Option<&str> {
     Some(text.split_once('[')?.1.split_once(']')?.0)
 }
 

@@ -44,8 +44,8 @@ pub(crate) fn total_bytes() -> Option<u64> {
     parse_kib(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal")
 }
 
-/// The bytes of a line `name:   123 kB`.
-fn parse_kib(text: &str, name: &str) -> Option<u64> {
+/// The bytes of a line `name:   123 kB`, as in `/proc/meminfo`.
+pub fn parse_kib(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }

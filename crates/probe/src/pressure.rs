@@ -30,7 +30,7 @@ fn set(measures: &mut Measures, name: &str, value: Option<u64>) {
 }
 
 /// Microseconds in which some task waited, see the kernel's `Documentation/accounting/psi.rst`.
-pub(crate) fn parse_pressure(text: &str) -> Option<u64> {
+pub fn parse_pressure(text: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.starts_with("some "))?;
     line.split_whitespace().find_map(|field| field.strip_prefix("total="))?.parse().ok()
 }

@@ -11,7 +11,7 @@ use nix::unistd::{SysconfVar, sysconf};
 use crate::clock::own_cpu_ns;
 
 /// Microseconds in one tick, the unit of CPU time in `/proc`.
-pub(crate) fn tick_us() -> f64 {
+pub fn tick_us() -> f64 {
     static TICKS_PER_SECOND: LazyLock<i64> = LazyLock::new(|| {
         sysconf(SysconfVar::CLK_TCK).ok().flatten().filter(|ticks| *ticks > 0).unwrap_or(100)
     });
@@ -38,7 +38,7 @@ pub(crate) fn exact_us() -> Option<f64> {
 /// Adds the host's counts since boot to `measures`.
 pub(crate) fn read_into(measures: &mut Measures) {
     let Ok(text) = fs::read_to_string("/proc/stat") else { return };
-    if let Some(ticks) = parse_cpu(&text) {
+    if let Some(ticks) = CpuTicks::parse(&text) {
         measures.set(names::HOST_CPU_USER_US, ticks.user as f64 * tick_us());
         measures.set(names::HOST_CPU_SYSTEM_US, ticks.system as f64 * tick_us());
         measures.set(names::HOST_CPU_IDLE_US, ticks.idle as f64 * tick_us());
@@ -78,7 +78,8 @@ impl OthersTime {
         // The first line is all that is needed, and the rest is long.
         let mut head = [0; 256];
         let length = File::open("/proc/stat").ok()?.read(&mut head).ok()?;
-        let CpuTicks { user, system, steal, .. } = parse_cpu(std::str::from_utf8(head.get(..length)?).ok()?)?;
+        let CpuTicks { user, system, steal, .. } =
+            CpuTicks::parse(std::str::from_utf8(head.get(..length)?).ok()?)?;
         let own_us = own_cpu_ns()? as f64 / 1e3;
         let busy_us = exact_us().unwrap_or((user + system) as f64 * tick_us()) - own_us;
         Some(OthersTime { busy_us, steal_us: steal as f64 * tick_us() })
@@ -96,27 +97,35 @@ impl OthersTime {
 
 /// The first line of `/proc/stat`, in ticks. Guests are part of `user` already, see proc_stat(5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct CpuTicks {
-    user: u64,
-    system: u64,
-    idle: u64,
-    iowait: u64,
-    steal: u64,
+pub struct CpuTicks {
+    /// In user mode.
+    pub user: u64,
+    /// In the kernel, with interrupts.
+    pub system: u64,
+    /// At rest.
+    pub idle: u64,
+    /// At rest while something waited for a disk.
+    pub iowait: u64,
+    /// Given to other machines by the hypervisor.
+    pub steal: u64,
 }
 
-fn parse_cpu(text: &str) -> Option<CpuTicks> {
-    let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    let ticks: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
-    let [user, nice, system, idle, iowait, interrupts, soft_interrupts, steal, ..] = ticks[..] else {
-        return None;
-    };
-    Some(CpuTicks {
-        user: user.saturating_add(nice),
-        system: system.saturating_add(interrupts).saturating_add(soft_interrupts),
-        idle,
-        iowait,
-        steal,
-    })
+impl CpuTicks {
+    /// Out of the text of `/proc/stat`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
+        let ticks: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
+        let [user, nice, system, idle, iowait, interrupts, soft_interrupts, steal, ..] = ticks[..] else {
+            return None;
+        };
+        Some(CpuTicks {
+            user: user.saturating_add(nice),
+            system: system.saturating_add(interrupts).saturating_add(soft_interrupts),
+            idle,
+            iowait,
+            steal,
+        })
+    }
 }
 
 /// The first number of the line that begins with `key`.
@@ -144,10 +153,10 @@ mod tests {
     #[test]
     fn sums_as_the_names_say() {
         let expected = CpuTicks { user: 120, system: 43, idle: 4000, iowait: 50, steal: 8 };
-        assert_eq!(parse_cpu(TEXT), Some(expected));
+        assert_eq!(CpuTicks::parse(TEXT), Some(expected));
         assert_eq!((parse_count(TEXT, "ctxt "), parse_count(TEXT, "intr ")), (Some(258_584), Some(99)));
         assert_eq!(parse_online(TEXT), 2);
-        assert_eq!(parse_cpu("cpu  1 2 3\n"), None);
+        assert_eq!(CpuTicks::parse("cpu  1 2 3\n"), None);
     }
 
     #[test]
@@ -197,7 +206,7 @@ mod tests {
     proptest! {
         #[test]
         fn garbage_never_panics(text in "(cpu|ctxt|[0-9 \\n]|.){0,60}") {
-            let _ = (parse_cpu(&text), parse_count(&text, "ctxt "), parse_online(&text));
+            let _ = (CpuTicks::parse(&text), parse_count(&text, "ctxt "), parse_online(&text));
         }
     }
 }

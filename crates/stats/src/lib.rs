@@ -63,7 +63,7 @@ pub use luck::{Luck, LuckComponent};
 pub use missed_rate::MissedRate;
 pub use modes::Modes;
 pub use orders::Orders;
-pub use pair::{NOISY_CORES, NOISY_STEAL, usual_canary_ns};
+pub use pair::{NOISY_CANARY, NOISY_CORES, NOISY_STEAL, usual_canary_ns};
 pub use reading::Estimate;
 pub use recovery::{Recovery, Replay};
 pub use round_conditions::RoundConditions;

@@ -20,7 +20,7 @@ const TURNS: usize = 12;
 /// The share of all processors' time that the hypervisor may give to others during a long slice.
 pub const NOISY_STEAL: f64 = 0.05;
 /// How much longer than usual the canary before a pass of long slices may take.
-const NOISY_CANARY: f64 = 1.10;
+pub const NOISY_CANARY: f64 = 1.10;
 
 /// The trials of the base case and of a contender in one round.
 #[derive(Debug, Clone)]

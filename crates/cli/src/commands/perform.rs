@@ -13,6 +13,7 @@ use basecase_model::{Experiment, Trial};
 use basecase_report::{Options, TextFormat, kept_apart};
 use basecase_store::Store;
 
+use super::doctor::note_disturbances;
 use super::dry_run;
 use super::store::{counted, known_noise};
 use crate::Outcome;
@@ -71,6 +72,8 @@ fn measure_for(
     for note in plan.notes.iter().chain(&apart) {
         observer.notice(Event::Note(note));
     }
+    let data = data_folder(arguments.data.as_deref())?;
+    note_disturbances(&data, request.protocol.is_counts(), observer.as_mut());
     // Before hours of work, so that an unwritable folder is found early.
     out.map_or(Ok(()), make_folder)?;
     let counts = arguments.counts || request.protocol.is_counts();
@@ -184,11 +187,19 @@ pub(crate) fn check_same(
 pub(crate) fn places(arguments: &PlaceArguments) -> Result<Places> {
     let home = default_home()?;
     Ok(Places {
-        data: arguments.data.clone().unwrap_or_else(|| home.join("data")),
+        data: data_folder(arguments.data.as_deref())?,
         home,
         transport: arguments.transport.map(Into::into),
         timing: arguments.timing,
         program: std::env::current_exe().context("this program does not know its own file")?,
+    })
+}
+
+/// The folder for servers' data: the one that is named, or else that in the home.
+pub(crate) fn data_folder(named: Option<&Path>) -> Result<PathBuf> {
+    Ok(match named {
+        Some(folder) => folder.to_path_buf(),
+        None => default_home()?.join("data"),
     })
 }
 

@@ -38,11 +38,12 @@ fn links(html: &str) -> Vec<&str> {
 
 #[test]
 fn the_site_is_built_and_its_links_lead_somewhere() {
-    let place = tempfile::tempdir().unwrap();
+    // It stays there to be looked at.
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("book");
     let mut book = MDBook::load(repository().join("book")).unwrap();
-    book.config.build.build_dir = place.path().to_path_buf();
+    book.config.build.build_dir = place.clone();
     book.build().unwrap();
-    let pages: Vec<PathBuf> = files(place.path(), ".html");
+    let pages: Vec<PathBuf> = files(&place, ".html");
     assert!(pages.len() > 50, "{} pages", pages.len());
     let mut broken = BTreeSet::new();
     let is_ours = |page: &&PathBuf| {
@@ -54,7 +55,7 @@ fn the_site_is_built_and_its_links_lead_somewhere() {
         for link in links(&main) {
             let (file, fragment) = link.split_once('#').unwrap_or((link, ""));
             let target = if file.is_empty() { page.clone() } else { page.parent().unwrap().join(file) };
-            let name = page.strip_prefix(place.path()).unwrap().display();
+            let name = page.strip_prefix(&place).unwrap().display();
             if !target.exists() {
                 broken.insert(format!("{name}: {link}"));
             } else if !fragment.is_empty() && target.extension().is_some_and(|ending| ending == "html") {

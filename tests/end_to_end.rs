@@ -27,6 +27,7 @@ mod refusals;
 mod rounds;
 mod schedule;
 mod server_log;
+mod sqlite_repository;
 mod sqlite_versions;
 mod statements;
 mod sysbench_statements;

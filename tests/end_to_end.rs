@@ -23,6 +23,7 @@ mod memory;
 mod mixture;
 mod own_server;
 mod plan_kinds;
+mod pull_request;
 mod refusals;
 mod rounds;
 mod schedule;

@@ -27,6 +27,8 @@ PROGRAM = "basecase"
 FILES = ["LICENSE", "README.md", "CHANGELOG.md", "docs/**/*.md", "experiments/**/*"]
 SHELLS = {"bash": "basecase.bash", "zsh": "_basecase", "fish": "basecase.fish"}
 LICENCES = ["LICENSE*", "LICENCE*", "COPYING*", "NOTICE*"]
+# Those of what is no crate; Debian has that of the C library here.
+OTHER_LICENCES = {"uPlot": WORKSPACE / "crates/report/assets/uplot/LICENSE", "glibc": pathlib.Path("/usr/share/common-licenses/LGPL-2.1")}
 
 
 def fail(problem, hint):
@@ -84,6 +86,9 @@ def content(program, materials, packages):
         for pattern in LICENCES:
             for path in filter(pathlib.Path.is_file, folder_of(package).glob(pattern)):
                 files[f"licences/{package['name']}-{package['version']}/{path.name}"] = path.read_bytes()
+    for name, path in OTHER_LICENCES.items():
+        if path.is_file():
+            files[f"licences/{name}/{path.name}"] = path.read_bytes()
     return files
 
 

@@ -345,7 +345,7 @@ fn experiment_files_that_cannot_be_understood() {
     exit code 1
     -- stderr
     error: cannot read experiment file missing.toml: No such file or directory (os error 2)
-    hint: name a file such as experiments/first-light.toml
+    hint: name a file such as experiments/first-light.toml; the source and the archive of a release have that folder
     "#);
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::SystemTime;
 
+use basecase_client::sqlite;
 use basecase_model::Dbms;
 use basecase_process::Account;
 
@@ -124,8 +125,9 @@ impl Library {
     /// Finds the source of each request: builds from source by their label, others by [`Catalogue::resolve`].
     ///
     /// # Errors
-    /// If a request matches neither.
+    /// If a request matches neither, or is a library of SQLite, and this program cannot load any.
     pub fn resolve(&self, requests: &[BuildRequest]) -> Result<Vec<Source>, ObtainError> {
+        requests.iter().try_for_each(|request| check_loader(request.dbms()))?;
         let resolve_rest = |rest: &[BuildRequest]| self.catalogue().resolve(rest);
         Ok(BuildCache::read(&self.builds).resolve(requests, resolve_rest)?)
     }
@@ -201,6 +203,7 @@ impl Library {
         order: &SourceOrder,
         notify: &mut dyn FnMut(&str),
     ) -> Result<SourceBuild, ObtainError> {
+        check_loader(order.request.dbms())?;
         let mut order = order.clone();
         let is_of_recipe = matches!(order.request, BuildRequest::Version { dbms: Dbms::Sqlite, .. });
         if order.source.is_none() && is_of_recipe {
@@ -221,6 +224,7 @@ impl Library {
         commit: &CommitRequest,
         notify: &mut dyn FnMut(&str),
     ) -> Result<Attempt, ObtainError> {
+        check_loader(commit.dbms)?;
         match self.builder(true, notify).attempt(&SourceOrder::of_commit(commit)?, notify) {
             Ok((made, is_new)) => {
                 let tree = Tree::find(&BuildCache::read(&self.builds).place(&made));
@@ -374,6 +378,11 @@ impl Library {
             notify(&format!("cannot get the missing libraries: {}", reason.trim_start()));
         }
     }
+}
+
+/// Refuses builds that are libraries where this program cannot load any, before they are got or compiled.
+fn check_loader(dbms: Dbms) -> Result<(), BuildError> {
+    if dbms.is_embedded() { Ok(sqlite::Library::check_loader()?) } else { Ok(()) }
 }
 
 #[cfg(test)]

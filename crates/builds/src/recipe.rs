@@ -6,6 +6,7 @@ use std::str::FromStr;
 use basecase_model::{Dbms, Version};
 use thiserror::Error;
 
+use crate::build::Build;
 use crate::commit_request::{CommitError, CommitRequest};
 use crate::form::Form;
 use crate::manifest::Manifest;
@@ -190,6 +191,17 @@ pub enum BuildRequest {
     Path(PathBuf),
     /// A commit or a working tree of a repository.
     Commit(Box<CommitRequest>),
+}
+
+impl BuildRequest {
+    /// The dbms that it is a build of; of an installation, by its files.
+    pub fn dbms(&self) -> Dbms {
+        match self {
+            BuildRequest::Version { dbms, .. } => *dbms,
+            BuildRequest::Path(path) => Build::dbms_at(path),
+            BuildRequest::Commit(commit) => commit.dbms,
+        }
+    }
 }
 
 impl FromStr for BuildRequest {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use basecase_builds::{BuildRequest, Library, ObtainError, default_home};
+use basecase_client::sqlite;
 use basecase_lab::{CountsEngine, Request, RunOptions};
 use clap::Parser as _;
 
@@ -17,7 +18,7 @@ use crate::reporter::Reporter;
 
 /// A version of 2018 that distributions still carry, and one of this year.
 const VERSIONS: [&str; 2] = ["sqlite:3.26.0", "sqlite:3.54.1"];
-/// Configs of the bundled version that really differ: what is left without a network or a C compiler.
+/// Configs of the bundled version that really differ: what is left without a network, a C compiler or a loader of libraries.
 const CONFIGS: [&str; 2] = ["sqlite@rollback_full", "sqlite@wal_normal"];
 /// Steps that read and one that writes: few, so that each has rounds enough for a verdict.
 const STEPS: &str = "point-query,range-covered-pk,scan,update-index";
@@ -33,7 +34,8 @@ const LEAST_ROUNDS: Duration = Duration::from_secs(45);
 pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
     let began = Instant::now();
     if arguments.dry_run {
-        let compare = comparison(arguments, VERSIONS)?;
+        let candidates = if sqlite::Library::check_loader().is_ok() { VERSIONS } else { CONFIGS };
+        let compare = comparison(arguments, candidates)?;
         return perform(&demo_request(&compare)?, &compare.places, RunOptions::default(), reporter);
     }
     make_folder(&arguments.out)?;
@@ -49,8 +51,10 @@ pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
             CONFIGS
         }
     };
-    let counts = basecase_lab::check_counts_engine(CountsEngine::Auto).is_ok();
-    if !counts {
+    // What is a part of this program cannot be counted.
+    let is_countable = candidates == VERSIONS;
+    let counts = is_countable && basecase_lab::check_counts_engine(CountsEngine::Auto).is_ok();
+    if is_countable && !counts {
         reporter.note("with valgrind installed, the demo also counts the instructions of each step and names the functions that changed");
     }
     let kept = if counts { COUNTS } else { Duration::ZERO };

@@ -92,6 +92,11 @@ functions! {
 /// Why a file is not used as a library of SQLite.
 #[derive(Debug, Error)]
 pub enum LibraryError {
+    /// This program has no loader: it is linked statically with the C library.
+    #[error(
+        "this basecase is linked statically, so it cannot load another library of SQLite than its own\nhint: build basecase with `cargo install --path crates/cli --locked`, or compare configs of its own, as in sqlite@wal_normal"
+    )]
+    NoLoader,
     /// The system's loader refuses it.
     #[error(
         "cannot load {}: {reason}\nhint: name a shared library of SQLite for this system, as in path:/usr/local/lib/libsqlite3.so", path.display()
@@ -150,11 +155,21 @@ impl Library {
         BUNDLED.get_or_init(|| Library::with(Functions::bundled(), None)).clone()
     }
 
+    /// Whether this program can load libraries. The C library's loader works in a static program only beside files of the very
+    /// C library that it was linked with.
+    ///
+    /// # Errors
+    /// If it cannot.
+    pub fn check_loader() -> Result<(), LibraryError> {
+        if cfg!(target_feature = "crt-static") { Err(LibraryError::NoLoader) } else { Ok(()) }
+    }
+
     /// Loads the shared library at `path`, which runs code of it.
     ///
     /// # Errors
     /// If it cannot be loaded, is not SQLite, lacks a function, or is not made for several threads.
     pub fn load(path: &Path) -> Result<Library, LibraryError> {
+        Library::check_loader()?;
         let file = SharedObject::open(path)?;
         let functions = Functions::of(&file)?;
         // SAFETY: it takes nothing and reads a constant.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use basecase_builds::{Build, BuildRequest, CommitRequest, RecipeError, Setup};
+use basecase_builds::{BuildRequest, CommitRequest, RecipeError, Setup};
 use basecase_client::{AddressError, mysql, postgres};
 use basecase_model::{Dbms, Engine, TriedSetting};
 use thiserror::Error;
@@ -94,9 +94,7 @@ impl CandidateSpec {
     /// The dbms.
     pub fn dbms(&self) -> Dbms {
         match &self.origin {
-            Origin::Build(BuildRequest::Version { dbms, .. }) => *dbms,
-            Origin::Build(BuildRequest::Path(path)) => Build::dbms_at(path),
-            Origin::Build(BuildRequest::Commit(commit)) => commit.dbms,
+            Origin::Build(build) => build.dbms(),
             Origin::PostgresUrl(_) => Dbms::Postgres,
             // What it is exactly, the running server says.
             Origin::MysqlUrl(_) => Dbms::Mysql,

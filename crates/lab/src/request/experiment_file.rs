@@ -24,7 +24,7 @@ use crate::workload::{InsertBenchmark, Workload, WorkloadFile};
 pub enum FileError {
     /// The file cannot be read.
     #[error(
-        "cannot read experiment file {path}: {source}\nhint: name a file such as experiments/first-light.toml"
+        "cannot read experiment file {path}: {source}\nhint: name a file such as experiments/first-light.toml; the source and the archive of a release have that folder"
     )]
     Read {
         /// The file.

@@ -1,18 +1,15 @@
 //! What an export says of stores that have less than it could hold.
 
-use std::fs::File;
-use std::io::{self, BufReader};
-
 use basecase_tests::{Sandbox, workspace};
-use flate2::bufread::GzDecoder;
 use insta::assert_snapshot;
+
+use crate::golden_store::unpack;
 
 /// A sandbox with single runs of SQLite.
 fn with_single_runs() -> Sandbox {
     let sandbox = Sandbox::new();
-    let packed = File::open(workspace().join("tests/golden/stores/sqlite_classic.sqlite.gz")).unwrap();
-    let mut store = File::create(sandbox.path().join("s.sqlite")).unwrap();
-    io::copy(&mut GzDecoder::new(BufReader::new(packed)), &mut store).unwrap();
+    let packed = workspace().join("tests/golden/stores/sqlite_classic.sqlite.gz");
+    unpack(&packed, &sandbox.path().join("s.sqlite"));
     sandbox
 }
 

@@ -12,6 +12,7 @@ use basecase_tests::running::{HARDLY_SETTLES, MICROBENCHMARKS, PLACES, SHORT_TIM
 use basecase_tests::{Sandbox, workspace};
 use serde_json::{Value, json};
 
+use crate::golden_store::unpack;
 use crate::schema::{Schema, keys, names};
 
 /// Where a document of each form is wrong, below its root.
@@ -22,6 +23,9 @@ fn wrong() -> Vec<(&'static str, &'static str, Value)> {
         ("bisection", "/by", json!("luck")),
         ("dry-run", "/protocol", json!("waltz")),
         ("progress", "/exit_code", json!("0")),
+        ("store-experiment", "/steps/0/headline", json!("deletes")),
+        ("store-cell", "/protocol_revision", json!("4")),
+        ("store-count", "/operation", json!("guess")),
         ("store-list", "/0/trials", json!(-1)),
         ("server-list", "/0/dbms", json!("abacus")),
         ("bmf", "/point-query_range=100", json!({ "throughput": { "lower_value": 1 } })),
@@ -170,9 +174,40 @@ fn what_a_run_prints() {
     assert_form("dry-run", &[&before[..], &[plan(&rounds)]].concat());
     assert_form("store-list", &[printed(&["store", "ls", "s.sqlite", "--json"]).0]);
     assert_form("server-list", &[printed(&["server", "list", "--json"]).0]);
+    let store = sandbox.path().join("s.sqlite");
+    facts(&store, "experiment").iter().for_each(|facts| Schema::named("store-experiment").assert_fits(facts));
+    facts(&store, "cell").iter().for_each(|facts| Schema::named("store-cell").assert_fits(facts));
     let (bmf, notes) = printed(&["report", "s.sqlite", "--format", "bmf"]);
     assert_eq!(notes, "");
     assert_form("bmf", &[bmf]);
+}
+
+/// The facts of all experiments or of all cells of a store.
+fn facts(store: &Path, table: &str) -> Vec<Value> {
+    let store = rusqlite::Connection::open(store).unwrap();
+    let mut statement = store.prepare(&format!("select facts from {table}")).unwrap();
+    let texts = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    texts.map(|text| json_of(&text.unwrap())).collect()
+}
+
+#[test]
+fn facts_in_stores() {
+    let sandbox = Sandbox::new();
+    let (mut experiments, mut cells) = (Vec::new(), Vec::new());
+    for packed in fs::read_dir(workspace().join("tests/golden/stores")).unwrap().map(Result::unwrap) {
+        let store = sandbox.path().join(packed.file_name());
+        unpack(&packed.path(), &store);
+        experiments.extend(facts(&store, "experiment"));
+        cells.extend(facts(&store, "cell"));
+    }
+    assert!(experiments.len() == 6 && cells.len() > 50, "{} {}", experiments.len(), cells.len());
+    assert_form("store-experiment", &experiments);
+    assert_form("store-cell", &cells);
+    // A count is stored as it is, in compressed form.
+    let (_, counted) = fixture::counted();
+    let counts: Vec<Value> =
+        counted.starts.iter().map(|count| serde_json::to_value(count).unwrap()).collect();
+    assert_form("store-count", &counts);
 }
 
 /// The TOML files of a folder.

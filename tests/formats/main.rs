@@ -4,5 +4,6 @@
 
 mod exports;
 mod forms;
+mod golden_store;
 mod otava;
 mod schema;

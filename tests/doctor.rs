@@ -6,7 +6,9 @@ use std::process::{Command, Stdio};
 
 use basecase_tests::running::{PLACES, SMALL};
 use basecase_tests::{Sandbox, program};
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::schema::Schema;
 
 const SEVERITIES: [&str; 4] = ["disturbs", "limits", "unknown", "fine"];
 
@@ -57,6 +59,7 @@ fn this_machine_is_examined_for_programs_and_for_people() {
     assert_eq!(json.status.code(), Some(0), "{}", sandbox.transcript(&json));
     let examination: Value = serde_json::from_slice(&json.stdout).unwrap();
     check_findings(&examination);
+    Schema::named("doctor").assert_refuses(&examination, "/findings/0/severity", json!("awful"));
     assert_eq!(examination["data"], "data");
     let finding = |name: &str| {
         let findings = examination["findings"].as_array().unwrap();

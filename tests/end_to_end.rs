@@ -28,6 +28,9 @@ mod pull_request;
 mod refusals;
 mod rounds;
 mod schedule;
+#[path = "formats/schema.rs"]
+#[expect(dead_code, reason = "other tests also ask which schemas there are")]
+mod schema;
 mod server_log;
 mod sqlite_repository;
 mod sqlite_versions;

@@ -7,7 +7,7 @@ use basecase_model::{
 };
 use basecase_stats::{Judge, JudgedMetric, Round, RoundConditions};
 
-use crate::counts::Counts;
+use crate::counts::{Counts, ends};
 use crate::effect::Effect;
 use crate::known_noise::KnownNoise;
 use crate::pool::Pooled;
@@ -162,6 +162,18 @@ impl<'a> Results<'a> {
     /// The headline value; `None` for a failed or missing trial.
     pub fn headline(&self, step: usize, candidate: usize) -> Option<f64> {
         self.measured(step, candidate)?.headline()
+    }
+
+    /// The headline values of the slowest and of the fastest round; `None` of fewer than two.
+    pub fn headline_range(&self, step: usize, candidate: usize) -> Option<[f64; 2]> {
+        let measured = self.measured(step, candidate)?;
+        let is_it = |pooled: &&Pooled<'_>| {
+            (&pooled.trial.step, &pooled.trial.candidate) == (&measured.trial.step, &measured.trial.candidate)
+        };
+        let rounds = &self.rounds?.pooled.iter().find(is_it)?.rounds;
+        let of_round = |trial: &&Trial| Measured { trial, rounds: 1, ..measured }.headline();
+        let values: Vec<f64> = rounds.iter().filter_map(of_round).collect();
+        ends(&values)
     }
 
     /// The headline value relative to the base case's, in rounds the mean ratio of a round; `None` if either is missing or the base case's

@@ -22,7 +22,7 @@ use clap::{Arg, Args, Parser, Subcommand, ValueEnum};
 pub(crate) use self::compiling::CompilingArguments;
 pub(crate) use self::doctor::Doctor;
 pub(crate) use self::places::{CountsEngineArgument, PlaceArguments, ProbeArgument, ProgressArgument};
-pub(crate) use self::results::{Explain, History, Report, Store, StoreCommand};
+pub(crate) use self::results::{Explain, History, HistoryFormat, Report, Store, StoreCommand};
 pub(crate) use self::server::{CompileArguments, FromArgument, Server, ServerCommand};
 pub(crate) use self::times::option_of_times;
 pub(crate) use self::workload::{

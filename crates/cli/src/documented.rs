@@ -48,7 +48,8 @@ fn commands(markdown: &str) -> Vec<String> {
 /// The words of a command without what only a shell reads: comments, redirections and what comes after a pipe.
 fn words(command: &str) -> Vec<String> {
     let words = shlex::split(command).unwrap_or_else(|| panic!("an open quotation mark: {command}"));
-    words.into_iter().take_while(|word| !["|", ">", "&&", ";"].contains(&word.as_str())).collect()
+    let ends = |word: &str| ["|", "&&", ";"].contains(&word) || word.starts_with('>');
+    words.into_iter().take_while(|word| !ends(word)).collect()
 }
 
 /// A repository with what SQLite's source is known by.

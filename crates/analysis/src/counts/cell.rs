@@ -58,6 +58,11 @@ impl<'a> CellCount<'a> {
         mean(&self.windows())
     }
 
+    /// The windows with the fewest and with the most instructions per operation; `None` of fewer than two.
+    pub fn range(&self) -> Option<[f64; 2]> {
+        ends(&self.windows())
+    }
+
     /// The standard deviation of the windows divided by their mean; `None` for fewer than two.
     pub fn spread(&self) -> Option<f64> {
         let windows = self.windows();
@@ -110,4 +115,11 @@ fn is_valid(window: &CountWindow) -> bool {
 /// The mean; `None` of nothing.
 pub(super) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The smallest and the largest of some values; `None` of fewer than two.
+pub(crate) fn ends(values: &[f64]) -> Option<[f64; 2]> {
+    let smallest = values.iter().copied().reduce(f64::min)?;
+    let largest = values.iter().copied().reduce(f64::max)?;
+    (values.len() > 1).then_some([smallest, largest])
 }

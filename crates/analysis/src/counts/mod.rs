@@ -15,6 +15,7 @@ use basecase_stats::{WorkCourse, WorkError, WorkKind, WorkVerdict};
 
 pub use self::cause::{Causes, Luck, SHOWN_SHARE};
 pub use self::cell::CellCount;
+pub(crate) use self::cell::ends;
 use self::function::is_without_symbols;
 pub use self::function::{FunctionSide, FunctionWork};
 pub use self::judgement::Work;

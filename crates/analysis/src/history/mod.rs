@@ -69,6 +69,8 @@ pub struct VersionHistory<'a> {
     pub work: Vec<WorkHistory<'a>>,
     /// When the first experiment with each version began, RFC 3339.
     pub since: Vec<&'a str>,
+    /// The commit that each version was compiled from, as its full hash, if it was one.
+    pub commits: Vec<Option<&'a str>>,
     /// The other experiments of the store; `None` if it is about one experiment.
     pub joined: Option<Joined<'a>>,
     /// Base cases that took the place of the first one, by name.
@@ -126,9 +128,19 @@ impl<'a> VersionHistory<'a> {
         }
         let joined = others.map(|_| Joined { experiments: joined.len(), left_out });
         let since = versions.iter().map(|version| version.since).collect();
+        let commits = versions.iter().map(DatedVersion::commit).collect();
         let versions = versions.into_iter().map(|version| version.label).collect();
         let successors = anchors.later_names().collect();
-        Ok(VersionHistory { experiment, versions, since, steps: histories, work, joined, successors })
+        Ok(VersionHistory {
+            experiment,
+            versions,
+            since,
+            commits,
+            steps: histories,
+            work,
+            joined,
+            successors,
+        })
     }
 }
 

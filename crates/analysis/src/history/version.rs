@@ -102,6 +102,11 @@ impl<'b, 'a> Source<'b, 'a> {
 }
 
 impl<'b, 'a> DatedVersion<'b, 'a> {
+    /// The commit that it was compiled from.
+    pub(super) fn commit(&self) -> Option<&'a str> {
+        self.facts.build.commit()
+    }
+
     /// The first experiment that has it on the step of that name.
     fn source(&self, anchors: &Anchors<'_, 'a>, step: &str) -> Option<Source<'b, 'a>> {
         let source = |(measured, candidate): &(&'b Results<'a>, usize)| {

@@ -52,7 +52,8 @@ pub(super) const REPORT: &str = "\
 Examples:
   basecase report basecase.sqlite --out pages
   basecase report basecase.sqlite --format text --full
-  basecase report basecase.sqlite --format csv";
+  basecase report basecase.sqlite --format csv
+  basecase report basecase.sqlite --format bmf >results.json";
 
 pub(super) const EXPLAIN: &str = "\
 Examples:
@@ -65,7 +66,8 @@ pub(super) const HISTORY: &str = "\
 Examples:
   basecase history basecase.sqlite --step l.i0
   basecase history nightly.sqlite --step hot-points --dates
-  basecase history nightly.sqlite --dates --out nightly-pages";
+  basecase history nightly.sqlite --dates --out nightly-pages
+  basecase history nightly.sqlite --dates --format otava >nightly.csv";
 
 pub(super) const GET_SERVER: &str = "\
 Examples:

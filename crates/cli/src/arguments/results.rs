@@ -7,7 +7,7 @@ use basecase_analysis::Thresholds;
 use basecase_lab::{AskedSetting, read_change, read_change_of_work, read_time};
 use basecase_report::{FORMATS, Format};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::{ProgressArgument, heading};
 use crate::value::{link, percentile, tried_setting};
@@ -96,9 +96,27 @@ pub(crate) struct History {
     /// that a report or history was written to
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
+    /// Format; otava is CSV for Apache Otava, with a row for each version
+    #[arg(long, value_enum, default_value_t = HistoryFormat::Text)]
+    pub(crate) format: HistoryFormat,
+    /// Print JSON, as --format json
+    #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
+}
+
+/// How a history is printed.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HistoryFormat {
+    Text,
+    Json,
+    Otava,
+}
+
+impl History {
+    /// How it is printed.
+    pub(crate) fn format(&self) -> HistoryFormat {
+        if self.json { HistoryFormat::Json } else { self.format }
+    }
 }
 
 #[derive(Args)]

@@ -6,7 +6,7 @@ use basecase_model::Experiment;
 use basecase_store::Store;
 
 use super::store::{counted, find, load_from, load_rounds, tries_setting};
-use crate::arguments::History;
+use crate::arguments::{History, HistoryFormat};
 use crate::output;
 use crate::reporter::Reporter;
 
@@ -23,14 +23,26 @@ pub(crate) fn run(arguments: &History) -> Result<()> {
         others.map(|others| others.into_iter().map(with_counts).collect::<Result<_>>()).transpose()?;
     let counted = counted(&store, &chosen.0)?.judged_by(arguments.counts_detect);
     let (others, step) = (others.as_deref(), arguments.step.as_deref());
-    let Some(out) = &arguments.out else {
-        let found = basecase_report::history(&chosen, &counted, others, step)?;
-        return output::print_answer(found, arguments.json);
+    let format = arguments.format();
+    if format == HistoryFormat::Otava {
+        output::print_export(&basecase_report::export_history(&chosen, &counted, others, step)?)?;
+    }
+    let print = |found| match format {
+        HistoryFormat::Otava => Ok(()),
+        HistoryFormat::Text | HistoryFormat::Json => {
+            output::print_answer(found, format == HistoryFormat::Json)
+        }
     };
-    let (found, page) = basecase_report::write_history(&chosen, &counted, others, step, out)?;
-    output::print_answer(found, arguments.json)?;
-    Reporter::Text.page_written(&page);
-    Ok(())
+    match &arguments.out {
+        Some(out) => {
+            let (found, page) = basecase_report::write_history(&chosen, &counted, others, step, out)?;
+            print(found)?;
+            Reporter::Text.page_written(&page);
+            Ok(())
+        }
+        None if format == HistoryFormat::Otava => Ok(()),
+        None => print(basecase_report::history(&chosen, &counted, others, step)?),
+    }
 }
 
 /// The experiment with this id or name, or the newest, and all others in rounds.

@@ -30,6 +30,7 @@ pub(crate) fn run(arguments: &Report) -> Result<()> {
     }
     match basecase_report::write(&experiment, &trials, arguments.format, &options, &arguments.out)? {
         Written::Text(text) => output::print_report(&text),
+        Written::Export(export) => output::print_export(&export),
         Written::Page(page) => output::print(&format!("{}\n", page.display())),
     }
 }

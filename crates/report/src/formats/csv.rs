@@ -200,12 +200,13 @@ fn ends(interval: Option<[f64; 2]>) -> [String; 2] {
     [interval.map(|[low, _]| low), interval.map(|[_, high]| high)].map(number)
 }
 
-fn number(value: Option<f64>) -> String {
+/// A number, or an empty field.
+pub(super) fn number(value: Option<f64>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
 /// A field, quoted if necessary. Text that begins like a formula is marked as text, because spreadsheets would compute it.
-fn quoted(field: &str) -> Cow<'_, str> {
+pub(super) fn quoted(field: &str) -> Cow<'_, str> {
     let field = printable(field);
     let is_formula = field.starts_with(['=', '+', '-', '@']) && field.parse::<f64>().is_err();
     let lead = if is_formula { "'" } else { "" };

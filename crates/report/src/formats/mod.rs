@@ -1,12 +1,14 @@
 //! One file or folder for each format of the report, and the list of them.
 
 mod blog;
+mod bmf;
 mod csv;
 mod gate_summary;
 mod html;
 mod json;
 mod junit;
 mod markdown;
+mod otava;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -14,6 +16,7 @@ use std::path::{Path, PathBuf};
 use basecase_analysis::{Gate, Results};
 
 use crate::error::Error;
+use crate::export::Export;
 use crate::options::Options;
 
 pub(crate) use gate_summary::render as gate_summary;
@@ -23,6 +26,7 @@ pub(crate) use json::dry_run::render as dry_run_json;
 pub(crate) use json::history::render as history_json;
 pub(crate) use junit::render as junit;
 pub(crate) use markdown::render as markdown;
+pub(crate) use otava::render_history as otava_history;
 pub(crate) use text::{narrow as narrow_text, render as text};
 
 /// Every format, in the order in which users see them listed.
@@ -35,6 +39,8 @@ pub static FORMATS: &[Format] = &[
     Format::Text(csv::FORMAT),
     Format::Text(json::FORMAT),
     Format::Verdicts(junit::FORMAT),
+    Format::Export(bmf::FORMAT),
+    Format::Export(otava::FORMAT),
 ];
 
 /// A format of the report, by its kind of output.
@@ -44,6 +50,8 @@ pub enum Format {
     Text(TextFormat),
     /// The verdicts of an experiment in rounds as one text, for pipelines.
     Verdicts(VerdictFormat),
+    /// What another program reads, which may leave something out.
+    Export(ExportFormat),
     /// A folder of pages.
     Pages(PageFormat),
 }
@@ -62,6 +70,14 @@ pub struct VerdictFormat {
     /// Its name on the command line.
     pub name: &'static str,
     pub(crate) render: fn(&Gate<'_>) -> String,
+}
+
+/// A format of another program.
+#[derive(Debug, Clone, Copy)]
+pub struct ExportFormat {
+    /// Its name on the command line.
+    pub name: &'static str,
+    pub(crate) render: fn(&Results<'_>) -> Result<Export, Error>,
 }
 
 /// A format that produces a folder.
@@ -84,6 +100,7 @@ impl Format {
         match self {
             Format::Text(format) => format.name,
             Format::Verdicts(format) => format.name,
+            Format::Export(format) => format.name,
             Format::Pages(format) => format.name,
         }
     }
@@ -101,7 +118,7 @@ impl TextFormat {
     pub fn named(name: &str) -> Option<TextFormat> {
         match Format::named(name)? {
             Format::Text(format) => Some(format),
-            Format::Verdicts(_) | Format::Pages(_) => None,
+            Format::Verdicts(_) | Format::Export(_) | Format::Pages(_) => None,
         }
     }
 }
@@ -122,10 +139,25 @@ mod tests {
             let written = write(&experiment, &trials, found, &Options::default(), directory.path()).unwrap();
             match (format, written) {
                 (Format::Pages(_), Written::Page(page)) => assert!(page.is_file(), "{}", page.display()),
+                (Format::Export(_), Written::Export(export)) => {
+                    assert!(!export.text.is_empty(), "{}", format.name());
+                }
                 (_, Written::Text(text)) => assert!(!text.is_empty(), "{}", format.name()),
+                (_, Written::Export(_)) => panic!("{} is no export", format.name()),
                 (_, Written::Page(_)) => panic!("{} is no folder", format.name()),
             }
             assert_eq!(FORMATS.iter().filter(|other| other.name() == format.name()).count(), 1);
+        }
+    }
+
+    /// What is printed, with the notes of an export after it.
+    fn printed(written: Written) -> String {
+        match written {
+            Written::Text(text) => text,
+            Written::Export(Export { text, notes }) => {
+                notes.iter().fold(text, |text, note| format!("{text}note: {note}\n"))
+            }
+            Written::Page(page) => panic!("wrote {}", page.display()),
         }
     }
 
@@ -141,10 +173,9 @@ mod tests {
         for (name, (experiment, trials)) in &experiments {
             for format in FORMATS.iter().copied().filter(|format| !matches!(format, Format::Pages(_))) {
                 match write(experiment, trials, format, &options, Path::new("")) {
-                    Ok(Written::Text(text)) => {
-                        insta::assert_snapshot!(format!("{name}_{}", format.name()), text);
+                    Ok(written) => {
+                        insta::assert_snapshot!(format!("{name}_{}", format.name()), printed(written));
                     }
-                    Ok(Written::Page(page)) => panic!("{} wrote {}", format.name(), page.display()),
                     Err(error) => assert!(matches!(error, Error::NoVerdicts), "{name}: {error}"),
                 }
             }
@@ -161,11 +192,8 @@ mod tests {
         for (name, experiment, trials, counted) in experiments {
             let options = Options { counted, ..Options::default() };
             for format in FORMATS.iter().copied().filter(|format| !matches!(format, Format::Pages(_))) {
-                let Ok(Written::Text(text)) = write(&experiment, &trials, format, &options, Path::new(""))
-                else {
-                    panic!("{name} has {}", format.name());
-                };
-                insta::assert_snapshot!(format!("{name}_{}", format.name()), text);
+                let written = write(&experiment, &trials, format, &options, Path::new("")).unwrap();
+                insta::assert_snapshot!(format!("{name}_{}", format.name()), printed(written));
             }
         }
     }

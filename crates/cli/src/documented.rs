@@ -185,7 +185,8 @@ fn describe(text: &mut String, command: &Command, compare: &Command) {
 
 /// E.g. `--budget TIME`.
 fn typed(option: &Arg) -> String {
-    let names: Vec<&str> = option.get_value_names().into_iter().flatten().map(|name| name.as_str()).collect();
+    let names: Vec<&str> =
+        option.get_value_names().into_iter().flatten().map(clap::builder::Str::as_str).collect();
     let takes_value = option.get_action().takes_values();
     let values =
         if takes_value && !names.is_empty() { format!(" {}", names.join(" ")) } else { String::new() };

@@ -86,7 +86,8 @@ impl Connection {
         mut work: impl FnMut(&Stream) -> io::Result<usize>,
     ) -> io::Result<usize> {
         loop {
-            if !wait_ready(self.as_fd(), direction, Some(until))? {
+            // Also where a server sends without end, so that there is always something to read.
+            if !wait_ready(self.as_fd(), direction, Some(until))? || Instant::now() >= until {
                 return Err(no_answer());
             }
             match work(&self.stream) {
@@ -149,5 +150,22 @@ fn wait_for_input(stream: &UnixStream) -> io::Result<()> {
             Err(Errno::EINTR) => {}
             result => return result.map(drop).map_err(io::Error::from),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_that_did_not_begin_in_time_reads_nothing_more() {
+        let (here, mut there) = UnixStream::pair().unwrap();
+        here.set_nonblocking(true).unwrap();
+        there.write_all(b"there is always something to read").unwrap();
+        let now = Instant::now();
+        let mut late = Connection::unix(here.try_clone().unwrap(), now);
+        assert_eq!(late.read(&mut [0; 8]).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        let mut in_time = Connection::unix(here, now + std::time::Duration::from_secs(60));
+        assert_eq!(in_time.read(&mut [0; 8]).unwrap(), 8);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use toml::Spanned;
@@ -44,9 +44,7 @@ impl ConfigFile {
     pub(crate) fn read(path: PathBuf) -> Result<ConfigFile> {
         match fs::read_to_string(&path) {
             Ok(text) => ConfigFile::of(path, &text),
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                Ok(ConfigFile { path, is_there: false, settings: Vec::new() })
-            }
+            Err(_) if !is_seen(&path) => Ok(ConfigFile { path, is_there: false, settings: Vec::new() }),
             Err(error) => Err(error).with_context(|| {
                 format!("cannot read {}\nhint: check its permissions, or give --no-config", path.display())
             }),
@@ -117,6 +115,17 @@ fn scalar(value: &DeValue<'_>, line: usize) -> Result<String> {
             "line {line}: a default is a text, a number, true, false, or a list of these\nhint: write it as the option is typed"
         ),
     })
+}
+
+/// Whether there is such a file. In a folder that is closed to this user, as HOME is where `sudo -u` keeps that of another, there is none.
+fn is_seen(path: &Path) -> bool {
+    match fs::metadata(path) {
+        Ok(_) => true,
+        Err(error) => !matches!(
+            error.kind(),
+            ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied
+        ),
+    }
 }
 
 /// The line of a position, from 1.

@@ -150,6 +150,9 @@ fn slices_of_time_alternate_and_only_they_count() {
             }
             let worked_us: f64 = outcome.slices.iter().map(|slice| slice.length_us).sum();
             assert!(outcome.slices.iter().all(|slice| slice.length_us > 0.0 && slice.operations > 0));
+            // A slice in which other work holds the processor may be shorter.
+            let usual = outcome.slices.iter().filter(|slice| slice.length_us >= 5e3 && slice.operations > 10);
+            assert!(usual.count() > outcome.slices.len() / 2, "{:?}", outcome.slices);
             assert!(worked_us < wall_us / 2.0, "{worked_us} of {wall_us}");
             // The clock of a role stands still while it is not its turn.
             for role in &outcome.roles {

@@ -192,6 +192,11 @@ pub(crate) struct Compare {
     pub(crate) places: PlaceArguments,
 }
 
+/// The commands that people see: without those that the program calls itself by.
+pub(crate) fn shown(program: &clap::Command) -> impl Iterator<Item = &clap::Command> {
+    program.get_subcommands().filter(|command| !command.is_hide_set())
+}
+
 /// Hides an option from commands whose experiments depend on what the ones before them found.
 fn without_dry_run(option: Arg) -> Arg {
     option.hide(true)

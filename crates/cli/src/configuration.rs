@@ -12,7 +12,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 pub(crate) use self::file::{ConfigFile, Setting};
-use crate::arguments::COMMIT_HISTORY;
+use crate::arguments::{self, COMMIT_HISTORY};
 
 /// The name of a file with defaults.
 pub(crate) const FILE: &str = "basecase.toml";
@@ -33,7 +33,7 @@ pub(crate) struct Configuration {
 
 /// A default with the file that it is from.
 #[derive(Clone, Copy)]
-pub(crate) struct Default<'a> {
+pub(crate) struct FoundDefault<'a> {
     pub(crate) file: &'a ConfigFile,
     pub(crate) setting: &'a Setting,
 }
@@ -54,15 +54,15 @@ impl Configuration {
     }
 
     /// The default of an option of a command, both as they are typed; `None` if no file has one.
-    pub(crate) fn default_of(&self, command: &str, option: &str) -> Option<Default<'_>> {
+    pub(crate) fn default_of(&self, command: &str, option: &str) -> Option<FoundDefault<'_>> {
         let command = if command == COMMIT_HISTORY { "history" } else { command };
-        let of = |file: &'_ ConfigFile, table: Option<&str>| {
-            let is_it = |setting: &&Setting| setting.option == option && setting.command.as_deref() == table;
-            file.settings.iter().position(|setting| is_it(&setting))
-        };
         self.files.iter().find_map(|file| {
-            let found = of(file, Some(command)).or_else(|| of(file, None))?;
-            Some(Default { file, setting: file.settings.get(found)? })
+            let of_table = |table: Option<&str>| {
+                let mut settings = file.settings.iter();
+                settings.find(|one| one.option == option && one.command.as_deref() == table)
+            };
+            let setting = of_table(Some(command)).or_else(|| of_table(None))?;
+            Some(FoundDefault { file, setting })
         })
     }
 
@@ -96,13 +96,11 @@ impl Configuration {
     pub(crate) fn words(&self, command: &Command, matches: &ArgMatches) -> Vec<String> {
         let is_taken =
             |option: &&Arg| matches.value_source(option.get_id().as_str()) == Some(ValueSource::DefaultValue);
-        let found = |option: &Arg| self.default_of(command.get_name(), default_option(option)?);
-        command
-            .get_arguments()
-            .filter(is_taken)
-            .filter_map(found)
-            .flat_map(|found| found.setting.words())
-            .collect()
+        let typed = |option: &Arg| {
+            let found = self.default_of(command.get_name(), default_option(option)?)?;
+            Some(words(option, found.setting))
+        };
+        command.get_arguments().filter(is_taken).filter_map(typed).flatten().collect()
     }
 }
 
@@ -120,6 +118,16 @@ fn is_switch(option: &Arg) -> bool {
     matches!(option.get_action(), ArgAction::SetTrue)
 }
 
+/// The words of a command line that say the same.
+fn words(option: &Arg, setting: &Setting) -> Vec<String> {
+    let name = &setting.option;
+    match (is_switch(option), &setting.values[..]) {
+        (true, [value]) if value == "true" => vec![format!("--{name}")],
+        (true, _) => Vec::new(),
+        (false, values) => values.iter().map(|value| format!("--{name}={value}")).collect(),
+    }
+}
+
 fn with_default(option: Arg, setting: &Setting) -> Arg {
     let values = setting.values.clone();
     match is_switch(&option) {
@@ -131,7 +139,7 @@ fn with_default(option: Arg, setting: &Setting) -> Arg {
 /// Checks a setting against the commands that it is for.
 fn check(program: &Command, file: &ConfigFile, setting: &Setting) -> Result<()> {
     let place = file.place(setting);
-    let shown = || program.get_subcommands().filter(|command| !command.is_hide_set());
+    let shown = || arguments::shown(program);
     let commands: Vec<&Command> = match &setting.command {
         None => shown().collect(),
         Some(name) => {
@@ -161,13 +169,14 @@ fn check(program: &Command, file: &ConfigFile, setting: &Setting) -> Result<()> 
 
 /// Checks that a command's option takes the values.
 fn check_value(command: &Command, place: &str, setting: &Setting) -> Result<()> {
-    let option = command.get_arguments().find(|option| default_option(option) == Some(&*setting.option));
-    if option.is_some_and(is_switch)
-        && !["true", "false"].map(|value| vec![value.to_owned()]).contains(&setting.values)
-    {
+    let mut options = command.get_arguments();
+    let Some(option) = options.find(|option| default_option(option) == Some(&*setting.option)) else {
+        return Ok(());
+    };
+    if is_switch(option) && setting.values != ["true"] && setting.values != ["false"] {
         bail!("{place}: {} is on or off\nhint: write true or false", setting.option);
     }
-    let words = std::iter::once(command.get_name().to_owned()).chain(setting.words());
+    let words = std::iter::once(command.get_name().to_owned()).chain(words(option, setting));
     let alone = command.clone().mut_args(|argument| argument.required(false));
     match alone.try_get_matches_from(words) {
         Err(error)
@@ -199,7 +208,7 @@ mod tests {
     use clap::{CommandFactory as _, FromArgMatches as _};
 
     use super::*;
-    use crate::arguments::{self, Arguments};
+    use crate::arguments::Arguments;
 
     fn configuration(folder: &str, user: &str) -> Configuration {
         let file = |name: &str, text: &str| ConfigFile::of(name.into(), text).unwrap();
@@ -244,6 +253,13 @@ mod tests {
         let files = configuration("budget = \"5m\"\n", "");
         assert!(parsed(&files, &["compare", "sqlite"]).0.places.budget.is_some());
         assert!(parsed(&files, &["count", "sqlite"]).0.places.budget.is_none());
+    }
+
+    #[test]
+    fn a_word_that_only_a_switch_could_have_is_the_value_of_another_option() {
+        let (compare, words) = parsed(&configuration("out = \"true\"\n", ""), &["compare", "sqlite"]);
+        assert_eq!(compare.places.out.to_str(), Some("true"));
+        assert_eq!(words, ["--out=true"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, Command, CommandFactory as _};
 
-use crate::arguments::{Arguments, COMMIT_HISTORY};
+use crate::arguments::{Arguments, COMMIT_HISTORY, shown};
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -123,23 +123,24 @@ fn reference() -> String {
     let mut text = format!(
         "# Commands and options\n\nThis page is written by a test from what the program says of itself: `{WRITE}=1 cargo test -p basecase the_reference`.\n\n"
     );
-    let shown: Vec<&Command> = program.get_subcommands().filter(|command| is_shown(command)).collect();
-    for command in &shown {
+    let all: Vec<&Command> = commands_of(&program).collect();
+    for command in &all {
         let name = command.get_name();
         writeln!(text, "* [`basecase {name}`](#basecase-{name}): {}", about(command)).unwrap();
     }
-    let compare = shown.iter().find(|command| command.get_name() == "compare").unwrap();
-    for command in &shown {
+    let compare = all.iter().find(|command| command.get_name() == "compare").unwrap();
+    for command in &all {
         describe(&mut text, command, compare);
-        for inner in command.get_subcommands().filter(|command| is_shown(command)) {
+        for inner in commands_of(command) {
             describe(&mut text, inner, compare);
         }
     }
     text
 }
 
-fn is_shown(command: &Command) -> bool {
-    !command.is_hide_set() && command.get_name() != "help"
+/// The commands below one that people see, without the help that each has.
+fn commands_of(command: &Command) -> impl Iterator<Item = &Command> {
+    shown(command).filter(|one| one.get_name() != "help")
 }
 
 fn about(command: &Command) -> String {
@@ -159,9 +160,9 @@ fn describe(text: &mut String, command: &Command, compare: &Command) {
                 .get_opts()
                 .any(|other| other.get_long() == option.get_long() && help(other) == help(option))
     };
-    let shown = |option: &&Arg| !option.is_hide_set() && option.get_long().is_some();
+    let is_shown = |option: &&Arg| !option.is_hide_set() && option.get_long().is_some();
     let (shared, own): (Vec<&Arg>, Vec<&Arg>) =
-        command.get_opts().filter(shown).partition(|option| is_of_compare(option));
+        command.get_opts().filter(is_shown).partition(|option| is_of_compare(option));
     let mut headings: Vec<&str> = Vec::new();
     for option in &own {
         let heading = option.get_help_heading().unwrap_or("Options");

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use clap::{Arg, CommandFactory as _};
 
-use crate::arguments::{Arguments, ConfigCommand};
+use crate::arguments::{Arguments, ConfigCommand, shown};
 use crate::configuration::{Configuration, Setting, default_option};
 use crate::output;
 
@@ -40,8 +40,7 @@ fn files(configuration: &Configuration) -> String {
 /// All options of a command with their defaults, and where each is from.
 fn defaults(name: &str, configuration: &Configuration) -> Result<String> {
     let program = Arguments::command();
-    let Some(command) = program.get_subcommands().find(|one| one.get_name() == name && !one.is_hide_set())
-    else {
+    let Some(command) = shown(&program).find(|one| one.get_name() == name) else {
         bail!("there is no command {name}\nhint: basecase --help lists them");
     };
     let options: Vec<(&Arg, &str)> =

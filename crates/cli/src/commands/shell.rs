@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory as _};
 use clap_complete::Shell;
 
 use super::perform::make_folder;
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, shown};
 use crate::output;
 
 /// Prints the completions of a shell.
@@ -33,7 +33,7 @@ pub(crate) fn man(folder: Option<&Path>) -> Result<()> {
 /// The program as people see it: without the commands that it calls itself by.
 fn program() -> Command {
     let program = Arguments::command();
-    let shown: Vec<Command> = program.get_subcommands().filter(|one| !one.is_hide_set()).cloned().collect();
+    let shown: Vec<Command> = shown(&program).cloned().collect();
     let bare = Command::new("basecase")
         .about(program.get_about().cloned().unwrap_or_default())
         .version(env!("CARGO_PKG_VERSION"))

@@ -28,17 +28,6 @@ pub(crate) struct Setting {
     line: usize,
 }
 
-impl Setting {
-    /// The words of a command line that say the same.
-    pub(crate) fn words(&self) -> Vec<String> {
-        match &self.values[..] {
-            [value] if value == "true" => vec![format!("--{}", self.option)],
-            [value] if value == "false" => Vec::new(),
-            values => values.iter().map(|value| format!("--{}={value}", self.option)).collect(),
-        }
-    }
-}
-
 impl ConfigFile {
     /// Reads a file; one that is not there has no settings.
     pub(crate) fn read(path: PathBuf) -> Result<ConfigFile> {
@@ -143,15 +132,15 @@ mod tests {
         let found: Vec<_> = file
             .settings
             .iter()
-            .map(|one| (one.command.as_deref(), &*one.option, one.words(), one.line))
+            .map(|one| (one.command.as_deref(), &*one.option, one.values.clone(), one.line))
             .collect();
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         assert_eq!(
             found,
             [
-                (None, "a", words(&["--a=1"]), 1),
-                (Some("gate"), "b", words(&["--b=x", "--b=2.5"]), 4),
-                (Some("gate"), "c", words(&["--c"]), 5),
+                (None, "a", words(&["1"]), 1),
+                (Some("gate"), "b", words(&["x", "2.5"]), 4),
+                (Some("gate"), "c", words(&["true"]), 5),
             ]
         );
         assert_eq!(file.place(&file.settings[1]), "f:4");

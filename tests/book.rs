@@ -5,11 +5,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use basecase_tests::workspace;
 use mdbook_driver::MDBook;
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
-}
 
 /// All files below a folder with this ending.
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
@@ -40,7 +37,7 @@ fn links(html: &str) -> Vec<&str> {
 fn the_site_is_built_and_its_links_lead_somewhere() {
     // It stays there to be looked at.
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("book");
-    let mut book = MDBook::load(repository().join("book")).unwrap();
+    let mut book = MDBook::load(workspace().join("book")).unwrap();
     book.config.build.build_dir = place.clone();
     book.build().unwrap();
     let pages: Vec<PathBuf> = files(&place, ".html");
@@ -72,7 +69,7 @@ fn the_site_is_built_and_its_links_lead_somewhere() {
 /// Links of Markdown as a forge shows it, where folders are pages too.
 #[test]
 fn links_of_the_repository_lead_to_files() {
-    let root = repository();
+    let root = workspace();
     let mut pages = files(&root.join("docs"), ".md");
     pages.extend(
         ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "configs/README.md"].map(|name| root.join(name)),
@@ -97,7 +94,7 @@ const WORDS: usize = 30;
 #[test]
 fn sentences_of_the_first_pages_are_short() {
     for name in ["README.md", "docs/tutorial.md"] {
-        let text = fs::read_to_string(repository().join(name)).unwrap();
+        let text = fs::read_to_string(workspace().join(name)).unwrap();
         for sentence in sentences(&text) {
             let words = sentence.split_whitespace().count();
             assert!(words <= WORDS, "{name}: {words} words: {sentence}");

@@ -2,13 +2,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use basecase_store::Store;
-use basecase_tests::Sandbox;
 use basecase_tests::running::{PLACES, Running, assert_nothing_runs, processes_with, signal};
+use basecase_tests::{Sandbox, has_valgrind};
 use serde_json::Value;
 
 use crate::refusals::refusal;
@@ -18,7 +17,7 @@ pub(crate) const CALLGRIND: [&str; 2] = ["--counts-engine", "callgrind"];
 
 /// Whether this machine can count. Where it cannot, the refusal must say what to install.
 pub(crate) fn can_count(sandbox: &Sandbox, arguments: &[&str]) -> bool {
-    let found = Command::new("valgrind").arg("--version").output().is_ok_and(|said| said.status.success());
+    let found = has_valgrind();
     if !found {
         println!("skipped: valgrind is not installed (apt-get install valgrind)");
         let said = refusal(sandbox, &sandbox.output(arguments));

@@ -129,6 +129,11 @@ pub fn program() -> &'static Path {
     })
 }
 
+/// Whether this machine has valgrind.
+pub fn has_valgrind() -> bool {
+    Command::new("valgrind").arg("--version").output().is_ok_and(|said| said.status.success())
+}
+
 /// The root of the workspace.
 pub fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()

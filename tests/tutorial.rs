@@ -1,12 +1,6 @@
 //! The tutorial can be followed.
 
-use std::process::Command;
-
-use basecase_tests::Sandbox;
-
-fn has_valgrind() -> bool {
-    Command::new("valgrind").arg("--version").output().is_ok_and(|said| said.status.success())
-}
+use basecase_tests::{Sandbox, has_valgrind};
 
 /// The commands of the tutorial in their order. Budgets are cut short: what is tested is that each command does its work, and not what it
 /// finds.

@@ -30,11 +30,7 @@ impl RoundLine {
         let Standing { faster, slower, unchanged, open, .. } = self.standing;
         let kinds = [(faster, "faster"), (slower, "slower"), (unchanged, "same"), (open, "open")];
         let left = self.standing.seconds_left.map(|seconds| left(seconds - passed));
-        let number = self.round + 1;
-        let name = match self.standing.rounds.filter(|all| *all > number) {
-            Some(all) => format!("round {number}/{all}"),
-            None => format!("round {number}"),
-        };
+        let name = name(self.round, &self.standing, "/");
         let verdicts = Some(listed(&kinds)).filter(|verdicts| !verdicts.is_empty());
         [Some(name), left, verdicts].into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }
@@ -42,7 +38,7 @@ impl RoundLine {
 
 /// A round that is over, counted from 0, which leaves so many steps open: `round 6 of about 12: 31 s · 4 min left · in: …`.
 pub(crate) fn round_end(round: u32, seconds: f64, open: usize, standing: Standing) -> String {
-    let first = format!("{}: {seconds:.0} s", name(round, &standing));
+    let first = format!("{}: {seconds:.0} s", name(round, &standing, " of about "));
     let left = standing.seconds_left.filter(|_| open > 0).map(left);
     let parts = [Some(first), left, Some(verdicts(&standing))];
     let line = parts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
@@ -64,10 +60,11 @@ fn listed(kinds: &[(usize, &str)]) -> String {
     there.join(", ")
 }
 
-fn name(round: u32, standing: &Standing) -> String {
+/// E.g. `round 6 of about 12`, with these words before how many rounds there will be.
+fn name(round: u32, standing: &Standing, of: &str) -> String {
     let number = round + 1;
     match standing.rounds.filter(|all| *all > number) {
-        Some(all) => format!("round {number} of about {all}"),
+        Some(all) => format!("round {number}{of}{all}"),
         None => format!("round {number}"),
     }
 }

@@ -96,47 +96,42 @@ fn list(before: &str, columns: &[String]) -> String {
 
 /// Refuses stores that both measured a round, or that have different results of one trial.
 fn refuse_contradictions(connection: &Connection, other: &Path) -> Result<(), Problem> {
-    let refuse = |what: Option<String>| match what {
-        Some(what) => Err(Problem::Contradiction { other: other.to_owned(), what }),
-        None => Ok(()),
+    // A query names the trial that contradicts as `told`.
+    let refuse = |query: &str| {
+        let name = format!(
+            "SELECT told.candidate || ' on ' || told.step || ', round ' || (told.round + 1) {query} LIMIT 1"
+        );
+        match connection.query_row(&name, [], |row| row.get(0)).optional()? {
+            Some(what) => Err(Problem::Contradiction { other: other.to_owned(), what }),
+            None => Ok(()),
+        }
     };
     // Each store of its own may have failed before.
     refuse(
-        connection
-            .query_row(
-                "SELECT theirs.candidate || ' on ' || theirs.step || ', round ' || (theirs.round + 1)
-                 FROM other.trial AS theirs JOIN main.trial AS ours
-                     ON ours.cell = theirs.cell AND ours.round = theirs.round AND ours.id <> theirs.id
-                 WHERE ours.status = 'complete' AND theirs.status = 'complete'
-                     AND (ours.observation = 'profiled') = (theirs.observation = 'profiled')
-                 ORDER BY theirs.sequence LIMIT 1",
-                [],
-                |row| row.get(0),
-            )
-            .optional()?,
+        "FROM other.trial AS told JOIN main.trial AS ours
+             ON ours.cell = told.cell AND ours.round = told.round AND ours.id <> told.id
+         WHERE ours.status = 'complete' AND told.status = 'complete'
+             AND (ours.observation = 'profiled') = (told.observation = 'profiled')
+         ORDER BY told.sequence",
     )?;
     // Warnings may be added to a trial later.
     let own = columns(connection, "trial", &["sequence", "warnings"])?;
-    let differ = format!(
-        "SELECT theirs.candidate || ' on ' || theirs.step || ', round ' || (theirs.round + 1)
-         FROM other.trial AS theirs JOIN main.trial AS ours ON ours.id = theirs.id
-         WHERE ({}) IS NOT ({}) ORDER BY theirs.sequence LIMIT 1",
-        list("theirs.", &own),
+    refuse(&format!(
+        "FROM other.trial AS told JOIN main.trial AS ours ON ours.id = told.id
+         WHERE ({}) IS NOT ({}) ORDER BY told.sequence",
+        list("told.", &own),
         list("ours.", &own)
-    );
-    refuse(connection.query_row(&differ, [], |row| row.get(0)).optional()?)?;
+    ))?;
     for table in OF_TRIALS {
         let all = columns(connection, table, &[])?;
-        let differ = format!(
-            "SELECT trial.candidate || ' on ' || trial.step || ', round ' || (trial.round + 1)
-             FROM (SELECT {theirs} FROM other.{table} AS theirs
+        refuse(&format!(
+            "FROM (SELECT {theirs} FROM other.{table} AS theirs
                    WHERE theirs.trial IN (SELECT id FROM main.trial)
                    EXCEPT SELECT {ours} FROM main.{table} AS ours) AS differing
-             JOIN main.trial ON trial.id = differing.trial LIMIT 1",
+             JOIN main.trial AS told ON told.id = differing.trial",
             theirs = list("theirs.", &all),
             ours = list("ours.", &all)
-        );
-        refuse(connection.query_row(&differ, [], |row| row.get(0)).optional()?)?;
+        ))?;
     }
     Ok(())
 }
@@ -166,9 +161,8 @@ fn add(connection: &Connection) -> Result<Added, Problem> {
         Ok(connection.execute(&insert, [last(table)?])?)
     };
     connection.execute_batch(
-        "CREATE TEMP TABLE IF NOT EXISTS known AS SELECT id FROM main.trial WHERE false;
-         DELETE FROM temp.known;
-         INSERT INTO temp.known SELECT id FROM main.trial;
+        "DROP TABLE IF EXISTS temp.known;
+         CREATE TEMP TABLE known AS SELECT id FROM main.trial;
          UPDATE main.experiment AS ours SET created_at = theirs.created_at, name = theirs.name, facts = theirs.facts
          FROM other.experiment AS theirs WHERE theirs.id = ours.id
              AND (theirs.created_at, theirs.name, theirs.facts) < (ours.created_at, ours.name, ours.facts);

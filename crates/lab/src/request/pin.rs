@@ -76,11 +76,10 @@ impl Placement {
                 let is_ours = |(_, is_url): &(Dbms, bool)| !is_url;
                 let is_shared = workload.sessions() == 1 && is_small && dbms.iter().all(is_ours);
                 let has_servers = dbms.iter().any(is_started);
-                let last = allowed.numbers().last().copied().filter(|_| is_shared && has_servers);
-                Ok(match last {
-                    _ if is_timed && is_shared => Placement::Drawn { processors: allowed, has_servers },
-                    Some(last) => Placement::Fixed(Pin::on(last, has_servers)),
-                    None => Placement::Fixed(Pin::default()),
+                Ok(match allowed.numbers().last() {
+                    Some(_) if is_shared && is_timed => Placement::Drawn { processors: allowed, has_servers },
+                    Some(last) if is_shared && has_servers => Placement::Fixed(Pin::on(*last, true)),
+                    _ => Placement::Fixed(Pin::default()),
                 })
             }
             PinRequest::Named(pin) => {

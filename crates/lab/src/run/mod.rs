@@ -15,6 +15,7 @@ mod servers;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -27,6 +28,7 @@ use basecase_workload::StepPlan;
 use self::bench::{Alone, Bench, Deployment};
 use self::classic::forecast::Forecast;
 pub use self::counts::{SQLITE_SESSION, serve_sqlite_session};
+use self::deployment::Content;
 pub use self::measure::profiling::ProfileOrder;
 pub use self::rounds::LOADS;
 use self::rounds::calendar::Calendar;
@@ -274,6 +276,17 @@ impl<B: Bench> Run<'_, B> {
         if self.is_stopped() && has_process(candidate) {
             self.phase(candidate, Phase::Stop);
         }
+    }
+
+    /// Starts a candidate in a directory, on the processors of this round. `None` when leftover content was wanted and nothing usable was
+    /// left.
+    fn open(
+        &mut self,
+        candidate: &Candidate,
+        directory: &Path,
+        content: Content<'_>,
+    ) -> Result<Option<B::Deployment>> {
+        self.bench.open(self.plan, candidate, directory, content, self.plan.pin_in(self.round))
     }
 
     /// Runs the roles of a step and nothing else.

@@ -147,13 +147,7 @@ impl<B: Bench> Run<'_, B> {
         let mut beginning = if open.is_some() { Beginning::FoundAgain } else { Beginning::Fresh };
         if open.is_none() {
             self.phase(candidate, candidate.opening());
-            *open = self.bench.open(
-                self.plan,
-                candidate,
-                &candidate.directory,
-                Content::Fresh,
-                self.plan.pin_in(self.round),
-            )?;
+            *open = self.open(candidate, &candidate.directory, Content::Fresh)?;
         }
         let deployment = open.as_mut().context("the candidate was not opened")?;
         self.identify(index, deployment)?;

@@ -46,13 +46,7 @@ impl<B: Bench> Run<'_, B> {
         };
         workload_state.resume(first, &last.state);
         let is_kept = || is_kept(candidate);
-        let opened = self.bench.open(
-            self.plan,
-            candidate,
-            &candidate.directory,
-            Content::Left,
-            self.plan.pin_in(self.round),
-        );
+        let opened = self.open(candidate, &candidate.directory, Content::Left);
         let Some(mut deployment) = opened.with_context(is_kept)? else {
             return Ok(None);
         };

@@ -51,7 +51,7 @@ impl<B: Bench> Run<'_, B> {
         remove_folder(&kept_of(candidate))?;
         let slot = slot_of(plan, 0);
         self.phase(candidate, candidate.opening());
-        let opened = self.bench.open(plan, candidate, &slot, Content::Fresh, plan.pin_in(self.round))?;
+        let opened = self.open(candidate, &slot, Content::Fresh)?;
         let mut deployment = opened.context("the candidate was not opened")?;
         self.identify(index, &mut deployment)?;
         let state = match loaded {

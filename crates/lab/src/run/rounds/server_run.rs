@@ -200,7 +200,7 @@ impl<B: Bench> Run<'_, B> {
             Data::Loaded => Ok(()),
         };
         let content = if data == Data::Loaded { Content::Fresh } else { Content::Brought(&bring) };
-        let opened = self.bench.open(self.plan, candidate, &directory, content, self.plan.pin_in(self.round));
+        let opened = self.open(candidate, &directory, content);
         let opened = if data == Data::Loaded { opened } else { opened.with_context(|| is_kept(candidate)) }?;
         let is_gone = || format!("the data of {} is gone", candidate.facts.name);
         let mut deployment = opened.with_context(is_gone)?;

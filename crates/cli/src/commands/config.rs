@@ -7,6 +7,13 @@ use crate::arguments::{Arguments, ConfigCommand, shown};
 use crate::configuration::{Configuration, Setting, default_option};
 use crate::output;
 
+/// What stands below the files.
+const ORDER: &str = "
+A file in this folder goes before the user's, and a command's own table before
+the rest of its file. `basecase config show COMMAND` lists all options of a
+command with their defaults.
+";
+
 pub(crate) fn run(command: &ConfigCommand, configuration: &Configuration) -> Result<()> {
     let ConfigCommand::Show { of } = command;
     output::print(&match of {
@@ -33,7 +40,7 @@ fn files(configuration: &Configuration) -> String {
     if configuration.files.is_empty() {
         text.push_str("no file is read: --no-config was given\n");
     }
-    text.push_str("\nA file in this folder goes before the user's, a command's own table before the rest of its file.\n`basecase config show COMMAND` lists all options of a command with their defaults.\n");
+    text.push_str(ORDER);
     text
 }
 

@@ -44,7 +44,7 @@ fn merge(into: &Path, from: &[PathBuf]) -> Result<()> {
         let Added { experiments, trials, counts } = store.merge(other)?;
         let path = other.path().display();
         output::print(&format!(
-            "{path}: {experiments} experiments, {trials} trials and {counts} counts added\n"
+            "{path}: added experiments {experiments}, trials {trials}, counts {counts}\n"
         ))?;
     }
     Ok(())

@@ -4,7 +4,7 @@
 use crate::autocorrelation::Merged;
 use crate::comparison::{Comparison, Round};
 use crate::load_correlation::design_effect;
-use crate::sample::mean;
+use crate::sample::{Sample, mean};
 use crate::scheduled::RANKS_FROM;
 use crate::signed_rank::{median, walsh_averages};
 use crate::trend::is_other_than_zero;
@@ -17,6 +17,8 @@ pub(crate) struct Basis {
     pub(crate) has_stalls: bool,
     /// How many rounds are averaged into one value.
     pub(crate) rounds_each: usize,
+    /// How many nodes the rounds are of: each further one changes what their mean estimates.
+    pub(crate) nodes: usize,
 }
 
 /// The values that an interim analysis uses.
@@ -28,6 +30,8 @@ pub(crate) struct InterimData {
     pub(crate) basis: Basis,
     /// Effects, merged if they correlate, and spread out as far as rounds of one load resemble each other.
     pub(crate) values: Vec<f64>,
+    /// Of several nodes: mean and scatter within nodes, in place of those of the values.
+    pub(crate) within_nodes: Option<Sample>,
 }
 
 impl InterimData {
@@ -42,7 +46,7 @@ impl InterimData {
         let seen = &comparison.rounds[..rounds];
         let has_stalls = has_stalls(seen, comparison.margin);
         let merged = Merged::of(effects(seen, has_stalls));
-        let basis = Basis { has_stalls, rounds_each: merged.rounds_each };
+        let basis = Basis { has_stalls, rounds_each: merged.rounds_each, nodes: 1 };
         let values = match merged.rounds_each {
             1 => {
                 let effect = design_effect(seen.iter().map(|round| round.conditions.load), load_correlation);
@@ -51,7 +55,7 @@ impl InterimData {
             // Rounds that were merged are merged with their mates.
             _ => merged.effects,
         };
-        InterimData { rounds, basis, values }
+        InterimData { rounds, basis, values, within_nodes: None }
     }
 }
 
@@ -69,7 +73,7 @@ pub(crate) fn effects(rounds: &[Round], has_stalls: bool) -> Vec<f64> {
 }
 
 /// Values so many times as far from their centre, which is that of the interval's estimate.
-fn spread(values: Vec<f64>, factor: f64) -> Vec<f64> {
+pub(crate) fn spread(values: Vec<f64>, factor: f64) -> Vec<f64> {
     if factor <= 1.0 {
         return values;
     }

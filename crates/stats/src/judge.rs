@@ -81,10 +81,15 @@ impl Judge {
             comparison.check(index + 1)?;
             series.push(Series::of(self, comparison));
         }
+        Ok(self.decide_all(&series))
+    }
+
+    /// The decisions on a family of series.
+    pub(crate) fn decide_all(&self, series: &[Series<'_>]) -> Vec<Decision> {
         let p_values: Vec<f64> = series.iter().map(Series::repeated_p).collect();
         let adjusted = adjusted(&p_values, self.plan.dependence);
         let discoveries = adjusted.iter().filter(|p| self.is_discovery(**p)).count();
-        let selected = selected_error(self.plan.false_discovery_rate, discoveries, family.len());
+        let selected = selected_error(self.plan.false_discovery_rate, discoveries, series.len());
         let decide = |(series, adjusted_p): (&Series<'_>, &f64)| {
             let mut decision = series.decide(self, *adjusted_p);
             if decision.verdict.is_change() {
@@ -92,7 +97,7 @@ impl Judge {
             }
             decision
         };
-        Ok(series.iter().zip(&adjusted).map(decide).collect())
+        series.iter().zip(&adjusted).map(decide).collect()
     }
 
     /// The estimate from the effects of any number of rounds, with the interval that holds over all interim analyses. It is not a verdict:
@@ -106,14 +111,18 @@ impl Judge {
 
     /// The reading of all rounds of a comparison, at error `alpha`.
     pub(crate) fn read(&self, comparison: &Comparison, alpha: f64) -> Option<Reading> {
-        let method = self.method_of(&comparison.rounds);
-        method.read(&method.interim_data(comparison, self.load_correlation), alpha)
+        self.method_of(&comparison.rounds).read(&self.interim_data(comparison), alpha)
     }
 
     /// The data of each interim analysis so far.
-    #[cfg(test)]
     pub(crate) fn interim_data(&self, comparison: &Comparison) -> Vec<InterimData> {
-        self.method_of(&comparison.rounds).interim_data(comparison, self.load_correlation)
+        let data = |rounds| InterimData::after(comparison, rounds, self.load_correlation);
+        self.analyses(&comparison.rounds).into_iter().map(data).collect()
+    }
+
+    /// The numbers of rounds at the interim analyses so far.
+    pub(crate) fn analyses(&self, rounds: &[Round]) -> Vec<usize> {
+        self.method_of(rounds).analyses(rounds.len())
     }
 
     /// The reading of such data, taken from rounds that follow this calendar.
@@ -148,7 +157,7 @@ impl Judge {
         Some(analyses).filter(|analyses| !analyses.is_empty())
     }
 
-    fn is_discovery(&self, adjusted_p: f64) -> bool {
+    pub(crate) fn is_discovery(&self, adjusted_p: f64) -> bool {
         adjusted_p <= self.plan.false_discovery_rate
     }
 
@@ -196,16 +205,14 @@ impl Judge {
 }
 
 impl Method {
-    /// The data of each interim analysis so far.
-    fn interim_data(&self, comparison: &Comparison, load_correlation: f64) -> Vec<InterimData> {
-        let all = comparison.rounds.len();
-        let data = |rounds: usize| InterimData::after(comparison, rounds, load_correlation);
+    /// The numbers of rounds at the interim analyses up to `all` rounds.
+    fn analyses(&self, all: usize) -> Vec<usize> {
         match self {
             Method::Scheduled(scheduled) => {
                 let rounds = scheduled.analyses.iter().map(|analysis| analysis.rounds);
-                rounds.take_while(|rounds| *rounds <= all).map(data).collect()
+                rounds.take_while(|rounds| *rounds <= all).collect()
             }
-            Method::Anytime => (2..=all).map(data).collect(),
+            Method::Anytime => (2..=all).collect(),
         }
     }
 
@@ -219,7 +226,7 @@ impl Method {
 }
 
 /// A comparison and its reading.
-struct Series<'a> {
+pub(crate) struct Series<'a> {
     comparison: &'a Comparison,
     method: Method,
     interim_data: Vec<InterimData>,
@@ -227,16 +234,30 @@ struct Series<'a> {
     basis: Basis,
     /// All rounds on this basis.
     values: Vec<f64>,
+    /// Between-round standard deviation.
+    sd: Option<f64>,
     reading: Option<Reading>,
 }
 
 impl<'a> Series<'a> {
-    fn of(judge: &Judge, comparison: &'a Comparison) -> Self {
-        let method = judge.method_of(&comparison.rounds);
-        let interim_data = method.interim_data(comparison, judge.load_correlation);
+    pub(crate) fn of(judge: &Judge, comparison: &'a Comparison) -> Self {
+        let interim_data = judge.interim_data(comparison);
         let basis = interim_data.last().map_or_else(|| InterimData::of(comparison).basis, |data| data.basis);
+        let sd = Sample::of(&basis.values(comparison)).map(|sample| sample.sd);
+        Series::with_data(judge, comparison, interim_data, basis, sd)
+    }
+
+    /// The series of a comparison whose interim analyses have these data, on the basis of the last one.
+    pub(crate) fn with_data(
+        judge: &Judge,
+        comparison: &'a Comparison,
+        interim_data: Vec<InterimData>,
+        basis: Basis,
+        sd: Option<f64>,
+    ) -> Self {
+        let method = judge.method_of(&comparison.rounds);
         let reading = method.read(&interim_data, judge.plan.alpha);
-        Series { comparison, method, values: basis.values(comparison), interim_data, basis, reading }
+        Series { comparison, method, values: basis.values(comparison), interim_data, basis, sd, reading }
     }
 
     /// The interval of the interim analyses so far, at error `alpha`, if it is bounded.
@@ -271,7 +292,6 @@ impl<'a> Series<'a> {
         let told = self.estimate();
         let estimate = told.map(|told| told.effect);
         let interval = told.and_then(|told| told.interval);
-        let between_round_sd = Sample::of(&self.values).map(|sample| sample.sd);
         let components = Components::of(rounds);
         let starts = self.starts();
         let [base_modes, contender_modes] = starts.each_ref().map(|starts| Modes::of(starts));
@@ -299,11 +319,11 @@ impl<'a> Series<'a> {
             missed_rate: MissedRate::default(),
             rounds_used: reading.map_or(0, |reading| reading.used),
             rounds_merged: self.basis.rounds_each,
-            between_round_sd,
+            between_round_sd: self.sd,
             start_sd: components.map(|components| components.start_sd),
             pass_sd: components.map(|components| components.pass_sd),
             run_sd: start_spread(&starts),
-            detectable: between_round_sd.and_then(|sd| detectable_effect(sd, self.values.len())),
+            detectable: self.sd.and_then(|sd| detectable_effect(sd, self.values.len())),
             margin,
             smallest_margin: interval.map(Interval::reach),
             flags: flags.into_iter().filter_map(|(flag, is_set)| is_set.then_some(flag)).collect(),

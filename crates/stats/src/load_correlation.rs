@@ -33,23 +33,25 @@ fn layers_of(comparison: &Comparison) -> Option<Layers> {
     Layers::of(&placed.collect::<Option<Vec<_>>>()?, 1)
 }
 
-/// How many times as large the variance of the mean of these rounds is as their own scatter says: as the design effect (Kish 1965, Survey
-/// Sampling, section 5.4), and since rounds of one load scatter less about their mean. `loads` are those of the rounds.
+/// How many times as large the variance of the mean of these rounds is as their own scatter says: as the design effect, and since rounds of
+/// one load scatter less about their mean. `loads` are those of the rounds.
 pub(crate) fn design_effect(loads: impl Iterator<Item = Option<u32>>, correlation: f64) -> f64 {
-    let mut sizes: BTreeMap<u32, f64> = BTreeMap::new();
-    let mut count = 0.0_f64;
-    for load in loads {
-        count += 1.0;
-        let Some(load) = load else { return 1.0 };
-        *sizes.entry(load).or_default() += 1.0;
-    }
+    let Some(loads) = loads.collect::<Option<Vec<u32>>>() else { return 1.0 };
     // Of rounds that all have one load nothing is known of others.
-    if sizes.len() < 2 {
+    if loads.windows(2).all(|pair| pair[0] == pair[1]) {
         return 1.0;
     }
-    let mates = sizes.values().map(|size| size * size).sum::<f64>() / count;
-    let shared = (mates - 1.0) * correlation;
-    (1.0 + shared) / (1.0 - shared / (count - 1.0))
+    let shared = shared_variance(&loads, correlation);
+    (1.0 + shared) / (1.0 - shared / (loads.len() - 1) as f64)
+}
+
+/// By how much the variance of the mean of rounds with these loads is larger than that of as many independent ones, relative to it (the
+/// design effect less 1: Kish 1965, Survey Sampling, section 5.4).
+pub(crate) fn shared_variance(loads: &[u32], correlation: f64) -> f64 {
+    let mut sizes: BTreeMap<u32, f64> = BTreeMap::new();
+    loads.iter().for_each(|load| *sizes.entry(*load).or_default() += 1.0);
+    let mates = sizes.values().map(|size| size * size).sum::<f64>() / loads.len() as f64;
+    (mates - 1.0) * correlation
 }
 
 #[cfg(test)]

@@ -12,8 +12,9 @@ pub(crate) struct Sample {
     pub(crate) count: usize,
     /// Their mean.
     pub(crate) mean: f64,
-    /// Their standard deviation with n − 1, at least 1e-6.
+    /// Their standard deviation, at least 1e-6.
     pub(crate) sd: f64,
+    freedom: f64,
 }
 
 impl Sample {
@@ -24,13 +25,19 @@ impl Sample {
         }
         let mean = mean(values);
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        let sd = (squares / (values.len() - 1) as f64).sqrt().max(SMALLEST_SD);
-        Some(Sample { count: values.len(), mean, sd })
+        let freedom = (values.len() - 1) as f64;
+        let sd = (squares / freedom).sqrt().max(SMALLEST_SD);
+        Some(Sample { count: values.len(), mean, sd, freedom })
+    }
+
+    /// The sample of so many values with this mean, whose variance of one value is known with so many degrees of freedom.
+    pub(crate) fn with_variance(count: usize, mean: f64, variance: f64, freedom: f64) -> Self {
+        Sample { count, mean, sd: variance.sqrt().max(SMALLEST_SD), freedom }
     }
 
     /// Degrees of freedom of the standard deviation.
     pub(crate) fn freedom(&self) -> f64 {
-        (self.count - 1) as f64
+        self.freedom
     }
 
     /// Standard error of the mean.
@@ -40,7 +47,7 @@ impl Sample {
 
     /// The two-sided p-value of Student's test that the mean is 0.
     pub(crate) fn p_value(&self) -> f64 {
-        t_p_value(self.mean / self.standard_error(), self.freedom())
+        t_p_value(self.mean / self.standard_error(), self.freedom)
     }
 
     /// The variance of one value.

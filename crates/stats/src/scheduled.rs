@@ -110,14 +110,14 @@ impl Scheduled {
         let (mut interval, mut last, mut smallest) = (Interval::ALL, Interval::ALL, f64::INFINITY);
         for data in interim_data.iter().filter(|data| data.basis == now.basis) {
             let rule = rule_of(data)?;
-            let mut seen = Seen::new(rule, &data.values)?;
+            let mut seen = Seen::new(rule, data)?;
             last = seen.interval(self.level(rule, alpha));
             interval = interval.and(last);
             smallest = smallest.min(line_through(&rule.levels, &self.errors, seen.level_against_zero().ln()));
         }
         let repeated_p = smallest.exp();
         let at = rule_of(now)?;
-        let mut seen = Seen::new(at, &now.values)?;
+        let mut seen = Seen::new(at, now)?;
         let level = self.level(at, alpha);
         Some(Reading {
             interval,
@@ -151,7 +151,11 @@ struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    fn new(rule: &'a Rule, values: &[f64]) -> Option<Self> {
+    fn new(rule: &'a Rule, data: &InterimData) -> Option<Self> {
+        if let Some(sample) = data.within_nodes {
+            return Some(Seen { sample, ranks: None });
+        }
+        let values = &data.values;
         // Merged rounds give fewer values.
         let exact = match &rule.exact {
             Some(exact) if values.len() == rule.rounds => Some(Cow::Borrowed(exact)),

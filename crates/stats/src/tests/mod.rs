@@ -19,7 +19,7 @@ fn scheduled() -> Judge {
 
 /// The reading of rounds at an error of 5 %, with all effects used as they are.
 fn read_plain(judge: &Judge, rounds: &[Round]) -> Option<Reading> {
-    let basis = Basis { has_stalls: false, rounds_each: 1 };
+    let basis = Basis { has_stalls: false, rounds_each: 1, nodes: 1 };
     let effects: Vec<f64> = rounds.iter().map(|round| round.effect).collect();
     let data = |data: InterimData| InterimData { values: effects[..data.rounds].to_vec(), basis, ..data };
     let seen = judge.interim_data(&Comparison { rounds: rounds.to_vec(), margin: 1.0 });

@@ -20,6 +20,7 @@ use thiserror::Error;
 use crate::discovery::{Dependence, adjusted, selected_error};
 use crate::distribution::{t_critical, t_p_value};
 use crate::interval::Interval;
+use crate::scatter::Scatter;
 use crate::verdict::Qualifier;
 
 pub use agreement::Agreement;
@@ -27,7 +28,7 @@ pub use course::{WorkCourse, WorkShift, WorkShifts};
 pub use verdict::WorkVerdict;
 pub use windows::{WorkSide, WorkWindow, needs_more_windows};
 
-use prior::{Scatter, VariancePrior};
+use prior::VariancePrior;
 use windows::Windows;
 
 /// Even windows that agree to the last instruction leave the luck of one build untold: where its strings and tables happen to lie. No

@@ -3,6 +3,7 @@
 use statrs::function::gamma::digamma;
 
 use crate::sample::mean;
+use crate::scatter::Scatter;
 
 /// Standard deviations below this say nothing: counts that agree to the last instruction are not known better than others.
 const SMALLEST_SD: f64 = 0.000_05;
@@ -12,27 +13,6 @@ const LEAST_TO_COMPARE: usize = 4;
 const OUTLYING: f64 = 4.0;
 /// What makes the median absolute deviation a standard deviation, for normal values.
 const MAD_TO_SD: f64 = 1.4826;
-
-/// A variance and how well it is known.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Scatter {
-    pub(super) variance: f64,
-    /// Degrees of freedom, above 0.
-    pub(super) freedom: f64,
-}
-
-impl Scatter {
-    /// Of values around the mean of their group. `None` if no group has two.
-    pub(super) fn of<'a>(groups: impl IntoIterator<Item = &'a [f64]>) -> Option<Scatter> {
-        let (mut squares, mut freedom) = (0.0, 0.0);
-        for group in groups.into_iter().filter(|group| group.len() > 1) {
-            let middle = mean(group);
-            squares += group.iter().map(|value| (value - middle).powi(2)).sum::<f64>();
-            freedom += (group.len() - 1) as f64;
-        }
-        (freedom > 0.0).then(|| Scatter { variance: squares / freedom, freedom })
-    }
-}
 
 /// Variances of a kind, taken to be a scaled inverse χ² around a typical one (Smyth 2004, "Linear models and empirical Bayes methods for
 /// assessing differential expression", section 6).

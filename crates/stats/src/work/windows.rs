@@ -1,7 +1,7 @@
 //! The windows of one candidate on one step.
 
-use super::prior::Scatter;
 use crate::sample::mean;
+use crate::scatter::Scatter;
 
 /// Windows that differ by more than this, relative, say that sessions have luck of their own.
 const LUCK: f64 = 0.0005;

@@ -19,6 +19,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("analysis", 2),
     ("process", 2),
     ("store", 2),
+    ("fleet", 3),
     ("load", 3),
     ("repository", 3),
     ("builds", 4),

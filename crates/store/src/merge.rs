@@ -65,8 +65,7 @@ impl Store {
         let mut name = near.as_os_str().to_owned();
         name.push(format!("-merged-{}", std::process::id()));
         let copy = Copy(name.into());
-        let made = self.connection.execute("VACUUM INTO ?1", [copy.0.to_string_lossy()]);
-        made.map_err(|error| Problem::from(error).at(&self.path))?;
+        self.copy_to(&copy.0)?;
         Ok((copy.0.clone(), Some(copy)))
     }
 }

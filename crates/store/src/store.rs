@@ -280,6 +280,16 @@ impl Store {
         self.read(verify::problems)
     }
 
+    /// Writes the state that the store has now into the new file `path`, also while a run writes to it. The copy is one file without
+    /// a journal; it need not be on disk when this returns.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or the file exists or cannot be written.
+    pub fn copy_to(&self, path: &Path) -> Result<(), StoreError> {
+        let copied = self.connection.execute("VACUUM INTO ?1", [path.to_string_lossy()]);
+        copied.map_err(|error| Problem::from(error).at(&self.path)).map(drop)
+    }
+
     /// Runs all queries of `ask` on one consistent state of the file.
     fn read<T>(&self, ask: impl FnOnce(&Connection) -> Result<T, Problem>) -> Result<T, StoreError> {
         let ask = || {

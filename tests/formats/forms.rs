@@ -30,6 +30,7 @@ fn wrong() -> Vec<(&'static str, &'static str, Value)> {
         ("server-list", "/0/dbms", json!("abacus")),
         ("doctor", "/findings/0/severity", json!("awful")),
         ("defaults", "/gate/budget", json!({ "minutes": 20 })),
+        ("fleet", "/kinds/0/steps/0/verdict", json!("maybe")),
         ("bmf", "/point-query_range=100", json!({ "throughput": { "lower_value": 1 } })),
         ("experiment-file", "/candidate", json!(["sqlite"])),
         ("workload-file", "/events/shopping/does", json!("look")),
@@ -130,6 +131,16 @@ fn histories() {
     let written = [of_rounds, of_counts, of_nights].map(|answer| json_of(&answer.json));
     assert!(written[1].to_string().contains("pg_checksum_page"), "{}", written[1]);
     assert_form("history", &[written.to_vec(), golden].concat());
+}
+
+#[test]
+fn fleets() {
+    let effects = [-0.06, -0.05, 0.1, -0.06, -0.055, -0.061];
+    let of = |nodes: usize| json_of(&basecase_report::fleet(&fixture::fleet(&effects[..nodes], 6)).json);
+    let written = [of(6), of(1), of(0)];
+    let told = written[0].to_string();
+    assert!(told.contains("prediction") && told.contains("\"stands_out\":3"), "{told}");
+    assert_form("fleet", &written);
 }
 
 #[test]

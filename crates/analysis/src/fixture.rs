@@ -1,6 +1,7 @@
 //! Made-up experiments for tests, the benchmark and the sample pages. They are deterministic.
 
 mod counts;
+mod fleet;
 mod history;
 mod nights;
 mod observed;
@@ -18,6 +19,7 @@ use basecase_model::{
 };
 
 pub use counts::{counted, counted_in_rounds};
+pub use fleet::fleet;
 pub use history::{history, single_run_beside_rounds};
 pub use nights::nights;
 pub use planned::planned;
@@ -130,6 +132,7 @@ pub fn synthetic(shape: Shape) -> (Experiment, Vec<Trial>) {
         schedule: None,
         work_margin: None,
         calendar_time: None,
+        node: None,
     };
     (experiment, trials)
 }

@@ -15,6 +15,7 @@ mod error;
 mod explanation;
 mod failures;
 mod findings;
+mod fleet;
 mod function_share;
 mod gate;
 mod history;
@@ -71,6 +72,7 @@ pub use explanation::{
 };
 pub use failures::{Failure, failures};
 pub use findings::Finding;
+pub use fleet::{Fleet, FleetJudged, MachineKind, Member, fleet_of, joined};
 pub use function_share::{FunctionShare, stacks, total};
 pub use gate::{Conclusion, Gate, GateCase, WorkVerdicts};
 pub use history::{

@@ -3,6 +3,7 @@
 mod compiling;
 mod doctor;
 mod examples;
+mod fleet;
 mod places;
 mod results;
 mod server;
@@ -21,6 +22,7 @@ use clap::{Arg, Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::compiling::CompilingArguments;
 pub(crate) use self::doctor::Doctor;
+pub(crate) use self::fleet::{Fleet, FleetArguments, FleetCommand, Manifest, ManifestKind};
 pub(crate) use self::places::{CountsEngineArgument, PlaceArguments, ProbeArgument, ProgressArgument};
 pub(crate) use self::results::{Explain, History, HistoryFormat, Report, Store, StoreCommand};
 pub(crate) use self::server::{CompileArguments, FromArgument, Server, ServerCommand};
@@ -39,6 +41,7 @@ mod heading {
     pub(super) const HOW_LONG: &str = "How long";
     pub(super) const WHERE: &str = "Where";
     pub(super) const RESULTS: &str = "What is observed and shown";
+    pub(super) const MACHINES: &str = "Several machines";
     pub(super) const COMMITS: &str = "Commits";
     pub(super) const TRY: &str = "Try a setting";
 }
@@ -66,7 +69,7 @@ pub(crate) enum Command {
     Count(Box<Compare>),
     /// Run an experiment file, or resume one that was interrupted
     #[command(after_help = examples::RUN)]
-    Run(Run),
+    Run(Box<Run>),
     /// Compare in rounds, and exit with code 3 if a regression is found; for CI pipelines
     #[command(after_help = examples::GATE)]
     Gate(Box<Gate>),
@@ -92,6 +95,8 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Inspect a store
     Store(Store),
+    /// Look at an experiment that runs on several machines, or write the files that run one
+    Fleet(Fleet),
     /// List, download and compile builds of database servers
     Server(Server),
     /// List, show and check workloads

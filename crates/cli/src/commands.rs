@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 mod dry_run;
 pub(crate) mod experiment;
 pub(crate) mod explain;
+pub(crate) mod fleet;
 pub(crate) mod gate;
 pub(crate) mod history;
 mod perform;

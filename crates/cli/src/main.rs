@@ -7,6 +7,7 @@ mod configuration;
 mod documented;
 mod event_observer;
 mod events;
+mod node;
 mod output;
 mod reporter;
 mod round_line;
@@ -141,6 +142,7 @@ fn main() -> ExitCode {
         Command::History(command) => commands::history::run(&command).map(|()| Outcome::Done),
         Command::Doctor(command) => commands::doctor::run(&command, &reporter).map(|()| Outcome::Done),
         Command::Store(command) => commands::store::run(&command).map(|()| Outcome::Done),
+        Command::Fleet(command) => commands::fleet::run(&command).map(|()| Outcome::Done),
         Command::Server(command) => commands::server::run(&command).map(|()| Outcome::Done),
         Command::Workload(command) => commands::workload::run(&command).map(|()| Outcome::Done),
         Command::Config(command) => commands::config::run(&command, &configuration).map(|()| Outcome::Done),

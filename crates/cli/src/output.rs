@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use anyhow::{Context, Result};
 use basecase_lab::{CandidateSpec, may_hold_password};
 use basecase_model::{printable, printable_json};
-use basecase_report::{Answer, Export};
+use basecase_report::{Answer, Export, Written};
 use basecase_stop::Direction;
 
 /// Columns of a terminal whose width is not known, and the most that text is set in.
@@ -30,12 +30,16 @@ pub(crate) fn configured(words: Vec<String>) {
     let _ = CONFIGURED.set(words);
 }
 
+/// The words of the command line with what the user's files add to it, without the program.
+pub(crate) fn words() -> Vec<String> {
+    let typed = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).skip(1);
+    typed.chain(CONFIGURED.get().into_iter().flatten().cloned()).collect()
+}
+
 /// The command line with what the user's files add to it, without the passwords of URLs.
 pub(crate) fn command_line() -> String {
-    let typed = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).skip(1);
-    let words = typed.chain(CONFIGURED.get().into_iter().flatten().cloned());
     // Only the program's name: its path may tell too much about the user.
-    let words = words.map(|word| quoted(safe_word(&word)));
+    let words = words().into_iter().map(|word| quoted(safe_word(&word)));
     std::iter::once("basecase".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
@@ -48,6 +52,18 @@ fn quoted(word: String) -> String {
 
 /// The message to a user who stopped a run.
 pub(crate) const INTERRUPTED: &str = "interrupted\nhint: run the same command again to resume";
+
+/// Prints a report, or where its pages are.
+///
+/// # Errors
+/// As [`print_report`].
+pub(crate) fn print_written(written: Written) -> Result<()> {
+    match written {
+        Written::Text(text) => print_report(&text),
+        Written::Export(export) => print_export(&export),
+        Written::Page(page) => print(&format!("{}\n", page.display())),
+    }
+}
 
 /// Writes text to standard output. Quoted text of others cannot steer the terminal.
 ///

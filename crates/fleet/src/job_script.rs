@@ -69,6 +69,8 @@ pub(crate) fn text(folder: &FleetFolder, id: &str, nodes: u32, command: &[String
     script.push_str(
         " \\\n    --node \"$node/$nodes\" --store \"$place/results.sqlite\" --deliver \"$own\" --decided \"$folder/decided\"",
     );
+    // Pages of one node are not wanted, and nodes would write each other's.
+    script.push_str(" --out \"$place/report\"");
     // Servers' data on a shared file system would measure that.
     if !command.iter().any(|word| word == "--data" || word.starts_with("--data=")) {
         script.push_str(" --data \"$place/data\"");
@@ -154,6 +156,8 @@ mod tests {
             folder.join("node-3").to_str().unwrap(),
             "--decided",
             folder.join("decided").to_str().unwrap(),
+            "--out",
+            local.join("report").to_str().unwrap(),
             "--data",
             local.join("data").to_str().unwrap(),
         ]

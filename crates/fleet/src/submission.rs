@@ -5,7 +5,7 @@ use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{FleetError, FleetFolder, Job, Scheduler, file, job_script};
+use crate::{Element, ElementState, FleetError, FleetFolder, Job, Scheduler, file, job_script};
 
 /// The file in the fleet's folder.
 const FILE: &str = "submission.json";
@@ -15,8 +15,8 @@ const FILE: &str = "submission.json";
 pub struct Submission {
     /// The scheduler's name.
     pub scheduler: String,
-    /// The job's id.
-    pub job: String,
+    /// The ids of its jobs, the last one at the end: nodes that join later or are run again are jobs of their own.
+    pub jobs: Vec<String>,
     /// How many nodes the fleet has.
     pub nodes: u32,
     /// The words behind `basecase` that every node runs, without the options of the node.
@@ -65,9 +65,10 @@ pub fn submit(
         nodes: order.submitted.clone(),
         options: order.options.clone(),
     })?;
+    let before = folder.submission()?.map(|before| before.jobs);
     let submission = Submission {
         scheduler: scheduler.name().to_owned(),
-        job,
+        jobs: before.into_iter().flatten().chain([job]).collect(),
         nodes: order.nodes,
         command: order.command.clone(),
         submitted_at: order.submitted_at.clone(),
@@ -76,6 +77,41 @@ pub fn submit(
     let text = serde_json::to_vec_pretty(&submission).map_err(std::io::Error::from);
     file::replace(&path, &text.map_err(FleetError::at(&path))?)?;
     Ok(submission)
+}
+
+impl Submission {
+    /// What each node does, in their order. Of a node that was submitted again, the last job tells. Where the scheduler knows nothing any
+    /// more, the exit code that the node left tells.
+    ///
+    /// # Errors
+    /// If the scheduler does not answer.
+    pub fn elements(
+        &self,
+        folder: &FleetFolder,
+        scheduler: &dyn Scheduler,
+    ) -> Result<Vec<Element>, FleetError> {
+        let mut known = Vec::new();
+        for job in &self.jobs {
+            known.extend(scheduler.elements(job)?);
+        }
+        let element = |node: u32| {
+            let told = known.iter().rfind(|element| element.node == node);
+            told.cloned().unwrap_or_else(|| {
+                let state = match folder.exit_code(node) {
+                    None => ElementState::Gone,
+                    Some(0) => ElementState::Done,
+                    code => ElementState::Failed { exit_code: code },
+                };
+                Element { node, state, host: None, reason: None }
+            })
+        };
+        Ok((1..=self.nodes).map(element).collect())
+    }
+
+    /// The ids of its jobs, for people.
+    pub fn job_names(&self) -> String {
+        self.jobs.join(", ")
+    }
 }
 
 impl FleetFolder {

@@ -17,11 +17,14 @@ pub use message::explain;
 pub use observer::{Count, Event, Observer, Phase, Reason, Standing};
 pub use plan::{Candidate, Plan, check_counts_engine};
 pub use request::{
-    CandidateError, CandidateSpec, Compiling, CountsEngine, MemoryRequest, MemorySize, Missing, Origin, Pin,
-    PinError, PinRequest, Places, Protocol, Replicate, Request, Rounds, Scale, Sizes, Timing, Verify,
-    experiment_file, may_hold_password, read_change, read_change_of_work, read_settle_limit, read_time,
+    CandidateError, CandidateSpec, Compiling, CountsEngine, MemoryRequest, MemorySize, Missing, Node, Origin,
+    Pin, PinError, PinRequest, Places, Protocol, Replicate, Request, Rounds, Scale, Share, Sizes, Timing,
+    Verify, experiment_file, may_hold_password, read_change, read_change_of_work, read_settle_limit,
+    read_time,
 };
-pub use run::{LOADS, ProfileOrder, RunOptions, SQLITE_SESSION, Summary, run, serve_sqlite_session};
+pub use run::{
+    DecidedSteps, LOADS, ProfileOrder, RunOptions, SQLITE_SESSION, Summary, run, serve_sqlite_session,
+};
 pub use workload::{InsertBenchmark, Workload, WorkloadFile, builtin as builtin_workloads};
 
 /// The version of SQLite that is part of this program.

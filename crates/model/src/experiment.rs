@@ -70,6 +70,21 @@ pub struct Experiment {
     /// How much of its budget has passed, if its rounds began with one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calendar_time: Option<CalendarTime>,
+    /// Which node of a fleet measured it, if its rounds are a part of those of several machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<FleetNode>,
+}
+
+/// One of the machines that measure rounds of one experiment. What each of them measures is an experiment of its own in the store; those of one
+/// fleet are judged together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FleetNode {
+    /// What all nodes measure: a hash of the candidates and the workload, whatever the machine.
+    pub fleet: String,
+    /// The number of this node, from 1.
+    pub number: u32,
+    /// How many nodes it was started among. Others may join later.
+    pub of: u32,
 }
 
 /// The calendar time of rounds that began with a budget: the clock by which the error of their interim analyses is spent. It does not look

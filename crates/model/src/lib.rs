@@ -29,7 +29,9 @@ mod version;
 pub use candidate::{CandidateName, Dbms, Engine};
 pub use cell::{Cell, PROTOCOL_REVISION};
 pub use commit::Commit;
-pub use experiment::{CalendarTime, CandidateFacts, Experiment, Group, INSERT_BENCHMARK, Schedule};
+pub use experiment::{
+    CalendarTime, CandidateFacts, Experiment, FleetNode, Group, INSERT_BENCHMARK, Schedule,
+};
 pub use facts::{BuildFacts, ConfigFacts, HostFacts, optimisation_flag};
 pub use histogram::{Histogram, HistogramError};
 pub use measures::{Measures, names};

@@ -21,7 +21,7 @@ mod words;
 use std::path::{Path, PathBuf};
 
 use basecase_analysis::{
-    Bisected, CalibrationRun, Counted, Counts, DryRun, Gate, Results, Rounds, SettingEffect, Stored,
+    Bisected, CalibrationRun, Counted, Counts, DryRun, Fleet, Gate, Results, Rounds, SettingEffect, Stored,
     Thresholds, VersionHistory,
 };
 use basecase_model::{Experiment, Trial, TriedSetting};
@@ -217,6 +217,35 @@ impl<'a> Basis<'a> {
     fn results(&'a self, (experiment, trials): &'a Stored) -> Results<'a> {
         Results::of(experiment, trials, self.rounds.as_ref()).counting(self.counts.as_ref())
     }
+}
+
+/// What several machines found together: each of these experiments is one node's, with its trials.
+pub fn fleet(nodes: &[Stored]) -> Answer {
+    let fleet = Fleet::of(nodes);
+    Answer {
+        document: Document::narrow(documents::fleet::compose(&fleet)),
+        json: formats::fleet_json(&fleet),
+    }
+}
+
+/// What the nodes of each kind of machine found, a sentence for each contender.
+pub fn fleet_sentences(nodes: &[Stored]) -> Vec<String> {
+    Fleet::of(nodes).kinds.iter().flat_map(words::fleet_sentences).collect()
+}
+
+/// The same as a folder of pages that work offline: one for all nodes, and below it the report of each node. Returns the path of the page to
+/// open first.
+///
+/// # Errors
+/// When `out_dir` holds only files of others, or a file in it cannot be written.
+pub fn write_fleet(nodes: &[Stored], options: &Options, out_dir: &Path) -> Result<PathBuf, Error> {
+    let fleet = Fleet::of(nodes);
+    let page = formats::write_fleet(&fleet, out_dir)?;
+    for member in fleet.kinds.iter().flat_map(|kind| &kind.members) {
+        let folder = out_dir.join(formats::fleet_folder_of(member.number));
+        write_pages(member.experiment, member.trials, options, &folder)?;
+    }
+    Ok(page)
 }
 
 /// The result of a bisection: the candidate at which a step changed.

@@ -83,7 +83,7 @@ pub(crate) fn spread(values: Vec<f64>, factor: f64) -> Vec<f64> {
 
 /// Whether one side stalls more than the other: Student's test over rounds at 1 %, and a mean of more than half of the margin. Disturbances
 /// by others hit either side by chance.
-fn has_stalls(rounds: &[Round], margin: f64) -> bool {
+pub(crate) fn has_stalls(rounds: &[Round], margin: f64) -> bool {
     let stalls: Vec<f64> = rounds.iter().map(|round| round.stalls).collect();
     is_other_than_zero(&stalls) && crate::sample::mean(&stalls).abs() > margin / 2.0
 }

@@ -64,11 +64,7 @@ impl Judgement {
         let candidates = experiment.candidates.len();
         let mut judgement = Judgement::default();
         let Some(schedule) = &experiment.schedule else { return Ok(judgement) };
-        let judge = Judge::new(AnalysisPlan {
-            sequential: Sequential::Scheduled(analyses(schedule)?),
-            dependence: Dependence::Positive,
-            ..AnalysisPlan::default()
-        })?;
+        let judge = judge_of(schedule)?;
         let steps = experiment.steps.iter().enumerate().filter(|(_, step)| step.is_compared());
         let compared: Vec<Compared<'_>> = steps
             .flat_map(|step| (1..candidates).map(move |candidate| (step, candidate)))
@@ -248,6 +244,15 @@ fn heed_dropped_rounds(
         }
     }
     Ok(())
+}
+
+/// The judge of rounds with this schedule.
+pub(crate) fn judge_of(schedule: &Schedule) -> Result<Judge, JudgementError> {
+    Ok(Judge::new(AnalysisPlan {
+        sequential: Sequential::Scheduled(analyses(schedule)?),
+        dependence: Dependence::Positive,
+        ..AnalysisPlan::default()
+    })?)
 }
 
 fn analyses(schedule: &Schedule) -> Result<InterimAnalyses, InterimAnalysesError> {

@@ -1,7 +1,7 @@
 //! Merging stores: what several runs or machines measured, in one file.
 //!
 //! The same stores merged in any order, and as often as one likes, hold the same: of an experiment that both have, the earlier start
-//! counts, and the order of experiments and trials is that of their times.
+//! counts, and of the same start what was known last; the order of experiments and trials is that of their times.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,20 +36,40 @@ const OF_TRIALS: [&str; 10] = [
 ];
 
 impl Store {
-    /// Adds what another store holds and this one does not, in one transaction. The other is only read.
+    /// Adds what another store holds and this one does not, all or nothing. The other is only read.
     ///
     /// # Errors
     /// [`Problem::Contradiction`] where both have results of their own of the same round, or different ones of one trial; nothing is
-    /// changed then. When either store cannot be read or written.
+    /// added then. When either store cannot be read or written.
     pub fn merge(&mut self, other: &Store) -> Result<Added, StoreError> {
+        let merged = self.add_all_of(other);
+        self.put_in_order().and(merged)
+    }
+
+    /// The same with several stores, one after the other, which takes less time. What was added before a contradiction stays.
+    ///
+    /// # Errors
+    /// As [`Store::merge`].
+    pub fn merge_all<'a>(
+        &mut self,
+        others: impl IntoIterator<Item = &'a Store>,
+    ) -> Result<Vec<Added>, StoreError> {
+        let merged = others.into_iter().map(|other| self.add_all_of(other)).collect();
+        self.put_in_order().and(merged)
+    }
+
+    /// Puts experiments and trials in the order of their times, whatever order they were merged in.
+    fn put_in_order(&mut self) -> Result<(), StoreError> {
+        self.write(|transaction| order(transaction))
+    }
+
+    fn add_all_of(&mut self, other: &Store) -> Result<Added, StoreError> {
         let (file, _copy) = other.file_of_this_version(&self.path)?;
         let attached = self.connection.execute("ATTACH DATABASE ?1 AS other", [file.to_string_lossy()]);
         attached.map_err(|error| Problem::from(error).at(&other.path))?;
         let added = self.write(|transaction| {
             refuse_contradictions(transaction, &other.path)?;
-            let added = add(transaction)?;
-            order(transaction)?;
-            Ok(added)
+            add(transaction)
         });
         let detached = self.connection.execute_batch("DETACH DATABASE other");
         let added = added?;
@@ -125,8 +145,9 @@ fn refuse_contradictions(connection: &Connection, other: &Path) -> Result<(), Pr
         let all = columns(connection, table, &[])?;
         refuse(&format!(
             "FROM (SELECT {theirs} FROM other.{table} AS theirs
-                   WHERE theirs.trial IN (SELECT id FROM main.trial)
-                   EXCEPT SELECT {ours} FROM main.{table} AS ours) AS differing
+                   WHERE EXISTS (SELECT 1 FROM main.trial AS known WHERE known.id = theirs.trial)
+                   EXCEPT SELECT {ours} FROM main.{table} AS ours
+                   WHERE EXISTS (SELECT 1 FROM other.trial AS told WHERE told.id = ours.trial)) AS differing
              JOIN main.trial AS told ON told.id = differing.trial",
             theirs = list("theirs.", &all),
             ours = list("ours.", &all)
@@ -155,16 +176,18 @@ fn add(connection: &Connection) -> Result<Added, Problem> {
         let (into, from) = (list("", &all), list("theirs.", &all));
         let insert = format!(
             "INSERT INTO main.{table} ({into}, sequence) SELECT {from}, theirs.sequence + ?1 FROM other.{table} AS theirs
-             WHERE theirs.id NOT IN (SELECT id FROM main.{table})"
+             WHERE NOT EXISTS (SELECT 1 FROM main.{table} AS ours WHERE ours.id = theirs.id)"
         );
         Ok(connection.execute(&insert, [last(table)?])?)
     };
     connection.execute_batch(
         "DROP TABLE IF EXISTS temp.known;
-         CREATE TEMP TABLE known AS SELECT id FROM main.trial;
+         CREATE TEMP TABLE known AS SELECT theirs.id FROM other.trial AS theirs
+             WHERE EXISTS (SELECT 1 FROM main.trial AS ours WHERE ours.id = theirs.id);
          UPDATE main.experiment AS ours SET created_at = theirs.created_at, name = theirs.name, facts = theirs.facts
          FROM other.experiment AS theirs WHERE theirs.id = ours.id
-             AND (theirs.created_at, theirs.name, theirs.facts) < (ours.created_at, ours.name, ours.facts);
+             AND (theirs.created_at, -coalesce(theirs.facts ->> '$.calendar_time.passed_seconds', 0), -length(theirs.facts), theirs.name, theirs.facts)
+                 < (ours.created_at, -coalesce(ours.facts ->> '$.calendar_time.passed_seconds', 0), -length(ours.facts), ours.name, ours.facts);
          UPDATE main.experiment_cell AS ours SET candidate = theirs.candidate
          FROM other.experiment_cell AS theirs
          WHERE theirs.experiment = ours.experiment AND theirs.cell = ours.cell AND theirs.candidate < ours.candidate;
@@ -173,7 +196,7 @@ fn add(connection: &Connection) -> Result<Added, Problem> {
              AND (length(theirs.warnings), theirs.warnings) > (length(ours.warnings), ours.warnings);",
     )?;
     let experiments = insert_in_sequence("experiment")?;
-    insert("cell", "theirs.key NOT IN (SELECT key FROM main.cell)")?;
+    insert("cell", "NOT EXISTS (SELECT 1 FROM main.cell AS ours WHERE ours.key = theirs.key)")?;
     insert(
         "experiment_cell",
         "NOT EXISTS (SELECT 1 FROM main.experiment_cell AS ours

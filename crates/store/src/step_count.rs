@@ -34,7 +34,8 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// The counts of an experiment's cells, by cell and start. Candidates are named as in this experiment.
+/// The counts of an experiment's cells, by cell and start. Candidates are named as in this experiment. Where stores were merged that both
+/// counted a start, the earlier count stands.
 pub(crate) fn select_of_experiment(
     connection: &Connection,
     experiment: &str,
@@ -42,7 +43,11 @@ pub(crate) fn select_of_experiment(
     let mut statement = connection.prepare_cached(
         "SELECT step_count.*, link.candidate AS shown
          FROM experiment_cell AS link JOIN step_count ON step_count.cell = link.cell
-         WHERE link.experiment = ?1 ORDER BY started_at, step_count.cell, start",
+         WHERE link.experiment = ?1 AND NOT (status = 'complete' AND EXISTS (
+             SELECT 1 FROM step_count AS earlier
+             WHERE earlier.cell = step_count.cell AND earlier.start = step_count.start
+                 AND earlier.status = 'complete' AND earlier.started_at < step_count.started_at))
+         ORDER BY started_at, step_count.cell, start",
     )?;
     let mut rows = statement.query([experiment])?;
     let mut counts = Vec::new();

@@ -10,7 +10,7 @@ use basecase_model::ProfileKind;
 use basecase_server::Transport;
 use clap::{Args, ValueEnum};
 
-use super::{FIRST, heading};
+use super::{FIRST, FleetArguments, heading};
 use crate::value::{link, profile_kind};
 
 /// The default of `--counts-detect`, as it is typed.
@@ -102,6 +102,8 @@ pub(crate) struct PlaceArguments {
     /// Time limit for connecting and logging in to a server; statements have none
     #[arg(long, help_heading = heading::WHERE, hide_short_help = true, value_name = "TIME", value_parser = read_time, default_value = "10s")]
     pub(crate) connect_timeout: Duration,
+    #[command(flatten)]
+    pub(crate) fleet: FleetArguments,
 }
 
 /// How clients reach a server.

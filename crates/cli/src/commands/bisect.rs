@@ -16,9 +16,9 @@ use basecase_report::{Options, brief_reason, duration};
 
 use self::confirmation::Confirming;
 use super::count::request_of_counts;
-use super::dry_run;
 use super::experiment::request;
 use super::perform::{Measured, absolute, measure, report_options};
+use super::{dry_run, fleet};
 use crate::Outcome;
 use crate::arguments::{Bisect, CommitArguments, CommitHistory, Compare, PlaceArguments};
 use crate::output;
@@ -53,7 +53,9 @@ pub(crate) fn run_history(arguments: &CommitHistory, reporter: &Reporter) -> Res
 
 fn search(arguments: &Bisect, samples: Option<usize>, reporter: &Reporter) -> Result<Outcome> {
     let places = &arguments.compare.places;
-    dry_run::refuse(places, if samples.is_some() { "history" } else { "bisect" })?;
+    let command = if samples.is_some() { "history" } else { "bisect" };
+    dry_run::refuse(places, command)?;
+    fleet::refuse(places, command)?;
     let (range, compare) = range(arguments)?;
     let request = if places.counts {
         let hint = "leave it out, or search by times, without --counts";

@@ -5,9 +5,9 @@ use basecase_analysis::Stored;
 use basecase_lab::{Calibration, CpuStressors, RunOptions, luck_request};
 use basecase_model::Trial;
 
-use super::dry_run;
 use super::experiment::{request, request_with_seed};
 use super::perform::{measure, report_options};
+use super::{dry_run, fleet};
 use crate::Outcome;
 use crate::arguments::{Calibrate, PlaceArguments};
 use crate::output;
@@ -18,6 +18,7 @@ const LUCK_ROUNDS: u32 = 10;
 
 pub(crate) fn run(arguments: &Calibrate, reporter: &Reporter) -> Result<Outcome> {
     dry_run::refuse(&arguments.compare.places, "calibrate")?;
+    fleet::refuse(&arguments.compare.places, "calibrate")?;
     if arguments.luck {
         return luck(arguments, reporter);
     }

@@ -57,6 +57,7 @@ pub(crate) fn request_with_seed(arguments: &Compare, seed: Option<u64>) -> Resul
         protocol: protocol(arguments),
         replicates: Vec::new(),
         missing: Missing::Refuse,
+        node: None,
     })
 }
 

@@ -8,9 +8,9 @@ use basecase_analysis::{Counts, Gate as Verdicts, Results, Rounds};
 use basecase_lab::RunOptions;
 use basecase_report::{Options, gate_summary, junit};
 
-use super::dry_run;
 use super::experiment::request;
 use super::perform::{Measured, measure, report_options, text_format};
+use super::{dry_run, fleet};
 use crate::Outcome;
 use crate::arguments::Gate;
 use crate::output;
@@ -23,6 +23,7 @@ pub(crate) fn run(arguments: &Gate, reporter: &Reporter) -> Result<Outcome> {
         reporter.note(&note);
     }
     let places = &arguments.compare.places;
+    fleet::refuse(places, "gate")?;
     if places.dry_run {
         return dry_run::show(&request, places, &RunOptions::default(), reporter);
     }

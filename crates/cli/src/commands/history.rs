@@ -5,23 +5,24 @@ use basecase_analysis::Stored;
 use basecase_model::Experiment;
 use basecase_store::Store;
 
-use super::store::{counted, find, load_from, load_rounds, tries_setting};
+use super::store::{counted as counts, find, load_rounds, load_with_counts, tries_setting};
 use crate::arguments::{History, HistoryFormat};
 use crate::output;
 use crate::reporter::Reporter;
 
 pub(crate) fn run(arguments: &History) -> Result<()> {
     let store = Store::open_read_only(&arguments.store)?;
-    let (chosen, others) = if arguments.dates {
+    let ((chosen, counted), others) = if arguments.dates {
         let (chosen, others) = over_dates(&store, arguments.experiment.as_deref())?;
-        (chosen, Some(others))
+        let counted = counts(&store, &chosen.0)?;
+        ((chosen, counted), Some(others))
     } else {
-        (load_from(&store, arguments.experiment.as_deref())?, None)
+        (load_with_counts(&store, arguments.experiment.as_deref())?, None)
     };
-    let with_counts = |other: Stored| counted(&store, &other.0).map(|counted| (other, counted));
+    let with_counts = |other: Stored| counts(&store, &other.0).map(|counted| (other, counted));
     let others: Option<Vec<_>> =
         others.map(|others| others.into_iter().map(with_counts).collect::<Result<_>>()).transpose()?;
-    let counted = counted(&store, &chosen.0)?.judged_by(arguments.counts_detect);
+    let counted = counted.judged_by(arguments.counts_detect);
     let (others, step) = (others.as_deref(), arguments.step.as_deref());
     let format = arguments.format();
     if format == HistoryFormat::Otava {

@@ -15,9 +15,11 @@ use basecase_store::Store;
 
 use super::doctor::note_disturbances;
 use super::dry_run;
+use super::fleet;
 use super::store::{counted, known_noise};
 use crate::Outcome;
 use crate::arguments::{CountsEngineArgument, PlaceArguments, ProbeArgument};
+use crate::node::{self, Delivering};
 use crate::output;
 use crate::reporter::Reporter;
 
@@ -63,10 +65,11 @@ fn measure_for(
     let profile = profile_order(arguments)?;
     check_engine(request, arguments)?;
     let command = output::command_line();
+    node::restore(&arguments.fleet, &arguments.store)?;
     // Before any download, so that a problem with the store is found early.
     let mut store = Store::create_or_open(&arguments.store)?;
     let _lock = store.lock_for_run(&command)?;
-    let mut observer = reporter.observer();
+    let mut observer = Delivering::around(reporter.observer(), &arguments.fleet, &arguments.store);
     let plan = prepare(request, arguments, &command, observer.as_mut())?;
     let apart = kept_apart(&plan.experiment, &store.experiments()?);
     for note in plan.notes.iter().chain(&apart) {
@@ -222,10 +225,19 @@ pub(crate) fn perform(
     options: RunOptions,
     reporter: &Reporter,
 ) -> Result<Outcome> {
+    fleet::check(arguments)?;
     if arguments.dry_run {
         return dry_run::show(request, arguments, &options, reporter);
     }
-    let measured = measure(request, arguments, options, reporter)?;
+    if arguments.fleet.scheduler.is_some() {
+        return fleet::coordinate(request, arguments, reporter);
+    }
+    let (mut request, mut options) = (request.clone(), options);
+    if !node::on_node(&mut request, &mut options, &arguments.fleet) {
+        reporter.note("other nodes count all there is, and nothing is left for this one");
+        return Ok(Outcome::Done);
+    }
+    let measured = measure(&request, arguments, options, reporter)?;
     let Measured { experiment, trials, .. } = &measured;
     let options = Options {
         noise: measured.noise.clone(),
@@ -236,7 +248,8 @@ pub(crate) fn perform(
     let printed = output::print_report(&basecase_report::render(experiment, trials, format, &options));
     let written = measured.write_pages(&options, arguments, reporter);
     let outcome = measured.summarize(arguments, reporter);
-    printed.and(written)?;
+    let delivered = node::deliver(&arguments.fleet, &arguments.store);
+    printed.and(written).and(delivered)?;
     Ok(outcome)
 }
 

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use basecase_analysis::{Counted, KnownNoise, Stored};
-use basecase_model::{Cell, Experiment, Trial};
+use basecase_analysis::{Counted, KnownNoise, Stored, fleet_of, joined};
+use basecase_model::{Cell, Experiment, StepCount, Trial};
 use basecase_store::{Added, Store, TrialCounts};
 
 use crate::arguments::{Store as Arguments, StoreCommand};
@@ -40,8 +40,8 @@ fn merge(into: &Path, from: &[PathBuf]) -> Result<()> {
     let others: Vec<Store> = from.iter().map(|path| Store::open_read_only(path)).collect::<Result<_, _>>()?;
     let mut store = Store::create_or_open(into)?;
     let _lock = store.lock_for_run(&output::command_line())?;
-    for other in &others {
-        let Added { experiments, trials, counts } = store.merge(other)?;
+    for (other, added) in others.iter().zip(store.merge_all(&others)?) {
+        let Added { experiments, trials, counts } = added;
         let path = other.path().display();
         output::print(&format!(
             "{path}: added experiments {experiments}, trials {trials}, counts {counts}\n"
@@ -60,6 +60,30 @@ pub(crate) fn load_from(store: &Store, wanted: Option<&str>) -> Result<Stored> {
     let experiment = find(store, wanted)?;
     let trials = store.trials(&experiment.id)?;
     Ok((experiment, trials))
+}
+
+/// The same with what was counted. Counts of which several nodes have a share are one experiment, unless one node's is named.
+pub(crate) fn load_with_counts(store: &Store, wanted: Option<&str>) -> Result<(Stored, Counted)> {
+    let (experiment, trials) = load_from(store, wanted)?;
+    let fleet = fleet_of(&experiment).filter(|_| wanted.is_none() && experiment.schedule.is_none());
+    if let Some(fleet) = fleet
+        && let Some((whole, counts)) = counts_of_fleet(store, fleet)?
+    {
+        let counted = Counted::of(&whole, counts);
+        return Ok(((whole, trials), counted));
+    }
+    let counted = counted(store, &experiment)?;
+    Ok(((experiment, trials), counted))
+}
+
+/// What the nodes of a fleet have counted, as one experiment; `None` of nothing.
+pub(crate) fn counts_of_fleet(store: &Store, fleet: &str) -> Result<Option<(Experiment, Vec<StepCount>)>> {
+    let parts = store.experiments()?.into_iter().filter(|experiment| fleet_of(experiment) == Some(fleet));
+    let with_counts = |experiment: Experiment| -> Result<(Experiment, Vec<StepCount>)> {
+        let counts = store.counts(&experiment.id)?;
+        Ok((experiment, counts))
+    };
+    Ok(joined(&parts.map(with_counts).collect::<Result<Vec<_>>>()?))
 }
 
 /// The experiment with this id or name, or the newest, of those that can be explained by trying a setting: not one that tries a setting itself.
@@ -244,7 +268,6 @@ fn show(experiment: &Experiment, trials: &[Trial]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use basecase_analysis::fixture;
-    use basecase_model::StepCount;
     use tempfile::TempDir;
 
     use super::*;

@@ -155,7 +155,7 @@ impl<'s> Coordinator<'s> {
         if !collected.is_empty() {
             let judged = judge(&collected).inspect_err(|_| {
                 // They are collected again, should the caller look again.
-                collected.iter().for_each(|collected| drop(self.read.remove(&collected.node)));
+                self.read.retain(|node, _| collected.iter().all(|collected| collected.node != *node));
             })?;
             for Collected { node, sha256, .. } in collected {
                 if let Some(standing) = self.standing_of(node) {
@@ -208,7 +208,7 @@ impl<'s> Coordinator<'s> {
     /// # Errors
     /// If the scheduler does not answer or refuses.
     pub fn cancel(&self) -> Result<(), FleetError> {
-        self.scheduler.cancel(&self.submission.job)
+        self.submission.jobs.iter().try_for_each(|job| self.scheduler.cancel(job))
     }
 
     fn standing_of(&mut self, node: u32) -> Option<&mut NodeStanding> {
@@ -224,7 +224,7 @@ impl<'s> Coordinator<'s> {
 
     /// Asks the scheduler what each node does. Where it knows nothing any more, the exit code that the node left tells.
     fn ask(&mut self) -> Result<(), FleetError> {
-        let mut known = match self.scheduler.elements(&self.submission.job) {
+        let mut known = match self.submission.elements(&self.folder, self.scheduler) {
             Ok(elements) => elements,
             Err(error) if self.elements.is_empty() => return Err(error),
             // The question was broken off.
@@ -237,20 +237,15 @@ impl<'s> Coordinator<'s> {
                 return Ok(());
             }
         };
-        known.retain(|element| (1..=self.submission.nodes).contains(&element.node));
-        let found: BTreeSet<u32> = known.iter().map(|element| element.node).collect();
-        for node in (1..=self.submission.nodes).filter(|node| !found.contains(node)) {
-            let before = self.elements.iter().find(|element| element.node == node);
-            let state = match (self.folder.exit_code(node), before) {
-                (Some(0), _) => ElementState::Done,
-                (Some(code), _) => ElementState::Failed { exit_code: Some(code) },
-                (None, Some(before)) if before.state.has_ended() => before.state,
-                (None, _) => ElementState::Gone,
+        for element in &mut known {
+            let Some(before) = self.elements.iter().find(|before| before.node == element.node) else {
+                continue;
             };
-            let host = before.and_then(|element| element.host.clone());
-            known.push(Element { node, state, host, reason: None });
+            element.host = element.host.take().or_else(|| before.host.clone());
+            if element.state == ElementState::Gone && before.state.has_ended() {
+                element.state = before.state;
+            }
         }
-        known.sort_by_key(|element| element.node);
         self.elements = known;
         Ok(())
     }
@@ -304,7 +299,7 @@ impl<'s> Coordinator<'s> {
         {
             let reason = self.elements.iter().find_map(|element| element.reason.clone());
             let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-            let (name, job) = (self.scheduler.name(), &self.submission.job);
+            let (name, job) = (self.scheduler.name(), self.submission.job_names());
             self.news.push(format!(
                 "no node has started yet{reason} ({name} job {job})\nhint: Ctrl-C leaves the job in the queue; the same command comes back to it"
             ));

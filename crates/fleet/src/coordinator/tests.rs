@@ -86,7 +86,7 @@ impl Fleet {
     fn coordinator<'s>(&self, scheduler: &'s Said, nodes: u32) -> Coordinator<'s> {
         let submission = Submission {
             scheduler: "said".into(),
-            job: "7".into(),
+            jobs: vec!["7".into()],
             nodes,
             command: vec!["run".into()],
             submitted_at: "2026-01-01T00:00:00Z".into(),

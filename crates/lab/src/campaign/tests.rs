@@ -111,6 +111,7 @@ pub(super) fn request(candidates: Vec<CandidateSpec>) -> Request {
         protocol: Protocol::Counts(CountsEngine::Auto),
         replicates: Vec::new(),
         missing: Missing::Refuse,
+        node: None,
     }
 }
 

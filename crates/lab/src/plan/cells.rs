@@ -63,6 +63,10 @@ fn cells_of(
                 parameters["twin"]["library"] = Plant::library_digest().into();
             }
         }
+        // Rounds of one number are measured on every node, and counts on one.
+        if let Some(node) = request.node.as_ref().filter(|_| !request.protocol.is_counts()) {
+            parameters["node"] = node.number.into();
+        }
         if let Some(protocol) = request.protocol.cell_parameters() {
             parameters["protocol"] = protocol;
         }

@@ -216,6 +216,7 @@ fn experiment(
         schedule: request.protocol.schedule(id, workload)?,
         work_margin: None,
         calendar_time: None,
+        node: request.node.clone(),
         steps: steps.iter().map(|step| step.facts.clone()).collect(),
     })
 }

@@ -167,6 +167,7 @@ fn parse(
             protocol: protocol.clone(),
             replicates: Vec::new(),
             missing: file.missing,
+            node: None,
         };
         request.check().map_err(|error| error.to_string())?;
         Ok(Variant { size: size.map(|size| size.name.clone()), request })

@@ -7,6 +7,7 @@ mod counts_engine;
 pub mod experiment_file;
 mod memory;
 mod missing;
+mod node;
 mod pin;
 mod protocol;
 mod replicate;
@@ -21,7 +22,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use basecase_model::Commit;
+use basecase_model::{Commit, FleetNode};
 use basecase_server::{Settle, SettleLimit, Transport};
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +31,8 @@ pub use self::counts_engine::CountsEngine;
 pub use self::memory::{MemoryRequest, MemorySize};
 pub use self::missing::Missing;
 pub(crate) use self::missing::{LeftOut, available};
+pub(crate) use self::node::rounds_of_node;
+pub use self::node::{Node, Share};
 pub(crate) use self::pin::Placement;
 pub use self::pin::{Pin, PinError, PinRequest};
 pub use self::protocol::{Protocol, Rounds, read_change, read_change_of_work, read_time};
@@ -73,6 +76,8 @@ pub struct Request {
     pub replicates: Vec<Replicate>,
     /// What becomes of candidates whose builds cannot be had.
     pub missing: Missing,
+    /// Which of several machines this is, if each of them measures a part of one experiment: see [`Request::on_node`].
+    pub node: Option<FleetNode>,
 }
 
 impl Request {

@@ -15,7 +15,9 @@ mod servers;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -85,6 +87,29 @@ pub struct RunOptions {
     pub rebuilds: bool,
     /// How often the data of each candidate is loaded over an experiment in rounds, at least: `None` is [`LOADS`].
     pub loads: Option<u32>,
+    /// The steps that need no more rounds, where somebody decides who sees more rounds than these; `None` is a run that decides by its own.
+    pub decided: Option<DecidedSteps>,
+}
+
+/// Steps, by name, that the coordinator of a fleet has decided. It is asked between rounds.
+#[derive(Clone)]
+pub struct DecidedSteps(Arc<dyn Fn() -> BTreeSet<String> + Send + Sync>);
+
+impl DecidedSteps {
+    /// As this function tells them.
+    pub fn told_by(ask: impl Fn() -> BTreeSet<String> + Send + Sync + 'static) -> Self {
+        DecidedSteps(Arc::new(ask))
+    }
+
+    fn names(&self) -> BTreeSet<String> {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for DecidedSteps {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("DecidedSteps").finish()
+    }
 }
 
 impl RunOptions {

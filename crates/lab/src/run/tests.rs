@@ -2,6 +2,7 @@
 
 mod chosen_steps;
 mod mishaps;
+mod nodes;
 mod rounds;
 
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ use super::fake::{Call, Fake, is_kill};
 use super::{RunOptions, Summary, run_on};
 use crate::observer::{Event, Observer};
 use crate::plan::Plan;
-use crate::request::{Missing, PinRequest, Places, Protocol, Request, Rounds, Sizes, Timing, Verify};
+use crate::request::{Missing, Node, PinRequest, Places, Protocol, Request, Rounds, Sizes, Timing, Verify};
 use crate::workload::{InsertBenchmark, Workload, WorkloadFile};
 
 /// What is run.
@@ -30,6 +31,7 @@ struct Scenario {
     protocol: Protocol,
     options: RunOptions,
     step_limit_seconds: Option<u64>,
+    node: Option<Node>,
 }
 
 /// One step that reads and one that writes, of two candidates, in at most so many rounds.
@@ -40,6 +42,7 @@ fn in_rounds(most: u32) -> Scenario {
         protocol: Protocol::Rounds(Rounds { most: Some(most), ..Rounds::default() }),
         options: RunOptions::default(),
         step_limit_seconds: None,
+        node: None,
     }
 }
 
@@ -87,7 +90,7 @@ impl Laboratory {
 
     fn plan(&self, scenario: &Scenario) -> Plan {
         let candidates = scenario.candidates.iter().map(|candidate| candidate.parse().unwrap()).collect();
-        let request = Request {
+        let mut request = Request {
             name: "fake".into(),
             candidates,
             workload: Arc::clone(&scenario.workload),
@@ -102,7 +105,11 @@ impl Laboratory {
             protocol: scenario.protocol.clone(),
             replicates: Vec::new(),
             missing: Missing::Refuse,
+            node: None,
         };
+        if let Some(node) = scenario.node {
+            request.on_node(node);
+        }
         let places = Places {
             home: self.folder.path().join("home"),
             data: self.folder.path().join("data"),

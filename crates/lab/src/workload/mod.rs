@@ -5,6 +5,7 @@ mod state;
 mod workload_file;
 
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -41,6 +42,9 @@ pub trait Workload: Debug + Send + Sync {
 
     /// Seed of every random stream.
     fn seed(&self) -> u64;
+
+    /// The same workload with another seed.
+    fn with_seed(&self, seed: u64) -> Arc<dyn Workload>;
 
     /// Sizes and options as they are shown.
     fn facts(&self) -> Vec<(String, String)>;

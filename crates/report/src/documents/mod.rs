@@ -8,6 +8,7 @@ pub(crate) mod commit_change;
 mod components;
 mod dry_run;
 mod explanation;
+pub(crate) mod fleet;
 pub(crate) mod history;
 pub(crate) mod method;
 pub(crate) mod notes;

@@ -3,6 +3,7 @@
 pub(super) mod bisection;
 mod counts;
 pub(super) mod dry_run;
+pub(super) mod fleet;
 pub(super) mod history;
 mod sessions;
 mod verdicts;

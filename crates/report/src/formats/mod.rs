@@ -20,9 +20,12 @@ use crate::export::Export;
 use crate::options::Options;
 
 pub(crate) use gate_summary::render as gate_summary;
-pub(crate) use html::{file_name, history_address, write_bisection, write_history, write_pages};
+pub(crate) use html::{
+    file_name, fleet_folder_of, history_address, write_bisection, write_fleet, write_history, write_pages,
+};
 pub(crate) use json::bisection::render as bisection_json;
 pub(crate) use json::dry_run::render as dry_run_json;
+pub(crate) use json::fleet::render as fleet_json;
 pub(crate) use json::history::render as history_json;
 pub(crate) use junit::render as junit;
 pub(crate) use markdown::render as markdown;

@@ -11,6 +11,7 @@ pub(crate) mod debt;
 pub(crate) mod dry_run;
 pub(crate) mod events;
 pub(crate) mod explanation;
+pub(crate) mod fleet;
 pub(crate) mod groups;
 pub(crate) mod latency_ratio;
 pub(crate) mod lines;

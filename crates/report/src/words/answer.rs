@@ -29,7 +29,7 @@ pub(crate) fn sentences(results: &Results<'_>, thresholds: Thresholds) -> Vec<St
     let of_work = |(candidate, _)| {
         let answer = work_answer(results, candidate)?;
         Some(match (has_times, has_several) {
-            (false, _) => format!("{}: {answer}.", transition(results, candidate)),
+            (false, _) => format!("{}: {answer}.", transition(&results.experiment.candidates, candidate)),
             (true, true) => format!("Work of {}: {answer}.", distinctive(results, candidate)),
             (true, false) => format!("Work: {answer}."),
         })
@@ -63,7 +63,7 @@ fn single_runs(results: &Results<'_>, thresholds: Thresholds) -> Vec<String> {
         if parts.is_empty() {
             parts.push(format!("all{} from {:.2} to {:.2}", of_steps(count), low.exp(), high.exp()));
         }
-        format!("{}: {}.", transition(results, finding.candidate), parts.join("; "))
+        format!("{}: {}.", transition(&results.experiment.candidates, finding.candidate), parts.join("; "))
     };
     let lines: Vec<String> = findings.iter().map(line).collect();
     if lines.is_empty() { lines } else { lines.into_iter().chain([SINGLE_RUNS.to_owned()]).collect() }
@@ -92,7 +92,7 @@ fn sentence(results: &Results<'_>, tally: &Tally<'_>) -> String {
     if !tally.open.is_empty() {
         parts.push(format!("{} not settled", tally.open.len()));
     }
-    format!("{}: {}.", transition(results, tally.candidate), parts.join("; "))
+    format!("{}: {}.", transition(&results.experiment.candidates, tally.candidate), parts.join("; "))
 }
 
 /// E.g. ` of 10 steps`.
@@ -131,7 +131,7 @@ pub(crate) fn step_sentence(results: &Results<'_>, step: usize, candidate: usize
             changed_work(results, step, candidate).or_else(same)?
         }
     };
-    Some(format!("{}: {found}.", transition(results, candidate)))
+    Some(format!("{}: {found}.", transition(&results.experiment.candidates, candidate)))
 }
 
 /// What moved with a change, in a few words: work with its function where that explains it, else the likeliest cost, or what CPU time per

@@ -27,8 +27,7 @@ pub(crate) fn distinctive(results: &Results<'_>, candidate: usize) -> String {
 }
 
 /// A contender beside the base case, e.g. `sqlite 3.26.0 → 3.54.1` or `postgres 18.6: x10a → x10b`.
-pub(crate) fn transition(results: &Results<'_>, candidate: usize) -> String {
-    let all = &results.experiment.candidates;
+pub(crate) fn transition(all: &[CandidateFacts], candidate: usize) -> String {
     let (Some(base), Some(contender)) = (all.first(), all.get(candidate)) else { return String::new() };
     let is_one = |of: fn(&CandidateFacts) -> String| of(base) == of(contender);
     let is_one_config = base.config.name == contender.config.name;
@@ -80,7 +79,11 @@ mod tests {
         experiment.candidates.truncate(2);
         let of = |experiment: &basecase_model::Experiment| {
             let results = Results::new(experiment, &trials);
-            (readable(&experiment.candidates[1]), distinctive(&results, 1), transition(&results, 1))
+            (
+                readable(&experiment.candidates[1]),
+                distinctive(&results, 1),
+                transition(&experiment.candidates, 1),
+            )
         };
         for (number, (version, short)) in [("18.5", "pg185"), ("18.6", "pg186")].into_iter().enumerate() {
             let facts = &mut experiment.candidates[number];

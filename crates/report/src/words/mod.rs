@@ -7,6 +7,7 @@ mod effect;
 mod explanation;
 mod failures;
 mod findings;
+mod fleet;
 mod gate;
 mod history;
 mod judged;
@@ -28,6 +29,9 @@ pub(crate) use explanation::{
 };
 pub(crate) use failures::FailureWords;
 pub(crate) use findings::{lines, range};
+pub(crate) use fleet::{
+    effect_on_nodes, fleet_notes, fleet_sentences, label, machine, nodes, percent_range, standing_out,
+};
 pub use gate::headline;
 pub(crate) use gate::{CaseWords, gate_case};
 pub(crate) use history::{answer, cause_of_change, change_place, left_out, places, since, sizes};

@@ -256,6 +256,11 @@ pub trait Served {
     /// If the dbms does not answer.
     fn sizes(&self, session: &mut dyn Session) -> Result<Measures, Error>;
 
+    /// Whether the dbms works while no statement does: checkpoints, vacuum, compaction. One without it stays at rest once it is.
+    fn has_background_work(&self) -> bool {
+        true
+    }
+
     /// Makes the dbms pay its debt faster than the config would, while it settles. Adds the statements that undo this to
     /// `undo`.
     ///

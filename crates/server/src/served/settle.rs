@@ -77,7 +77,7 @@ pub struct Settled {
 
 /// How often the debt is measured.
 pub const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// The debt counts as at rest after this many such measurements in a row.
+/// The debt of a dbms that works in the background counts as at rest after this many such measurements in a row.
 const LOOKS_AT_REST: u32 = 3;
 
 /// How long the debt that a step left is paid, and how often it is checked.
@@ -222,11 +222,12 @@ fn pay_and_wait(
     patience: &Patience<'_>,
 ) -> Result<Debt, Error> {
     served.pay_debt(session, tables, patience)?;
+    let enough = if served.has_background_work() { LOOKS_AT_REST } else { 1 };
     let mut looks = 0;
     loop {
         let debt = debt(served, session, tables)?;
         looks = if is_done(mode, &debt) { looks + 1 } else { 0 };
-        if patience.is_over() || (mode != Settle::Formula && looks >= LOOKS_AT_REST) {
+        if patience.is_over() || (mode != Settle::Formula && looks >= enough) {
             return Ok(debt);
         }
         pause(poll_interval.min(patience.left()));

@@ -204,6 +204,11 @@ impl Served for SqliteServer {
         Ok(measures)
     }
 
+    /// It has no threads of its own.
+    fn has_background_work(&self) -> bool {
+        false
+    }
+
     fn pay_debt(&self, session: &mut dyn Session, _: &[String], _: &Patience<'_>) -> Result<(), Error> {
         session.query("analyze")?;
         session.query("pragma wal_checkpoint(truncate)").map(drop)

@@ -69,6 +69,7 @@ pub(crate) fn experiment(id: &str) -> Experiment {
         schedule: None,
         work_margin: None,
         calendar_time: None,
+        node: None,
     }
 }
 

@@ -28,6 +28,7 @@ use super::Run;
 use super::bench::Bench;
 use crate::observer::{Event, Standing};
 use crate::plan::{Candidate, Plan, Source};
+use crate::request::rounds_of_node;
 
 impl<'a, B: Bench> Run<'a, B> {
     /// Rounds in which the candidates take turns in each step, which begins with what the load left.
@@ -47,7 +48,8 @@ impl<'a, B: Bench> Run<'a, B> {
         &mut self,
         mut round_of: impl FnMut(&mut Self, &mut OpenComparisons, &[usize]) -> Result<()>,
     ) -> Result<()> {
-        let last_analysis = self.interim_analyses().last().copied();
+        let node = self.plan.experiment.node.as_ref();
+        let last_analysis = self.interim_analyses().last().map(|last| rounds_of_node(*last, node));
         let trials = self.store.trials(&self.plan.experiment.id)?;
         let mut open_comparisons =
             OpenComparisons::new(&self.summary.experiment, trials, self.options.only_step.as_deref());
@@ -55,6 +57,9 @@ impl<'a, B: Bench> Run<'a, B> {
         let mut last: Option<Done> = None;
         let mut judgement = open_comparisons.judgement()?;
         loop {
+            if let Some(decided) = &self.options.decided {
+                open_comparisons.take_decisions(decided.names());
+            }
             let left = self.options.budget.map(|budget| budget.saturating_sub(self.bench.now() - began));
             // Of the first round nothing is known, and one there is in any case.
             let known_left = left.filter(|_| last.is_some());

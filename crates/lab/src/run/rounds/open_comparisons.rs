@@ -68,6 +68,8 @@ pub(crate) struct OpenComparisons {
     out: BTreeSet<(usize, usize)>,
     /// The steps that are to be decided.
     wanted: Vec<usize>,
+    /// The steps that somebody else has decided, by name; `None` where these trials decide.
+    decided: Option<BTreeSet<String>>,
 }
 
 impl OpenComparisons {
@@ -76,7 +78,13 @@ impl OpenComparisons {
         let steps = experiment.steps.iter().enumerate().filter(|(_, step)| step.is_compared());
         let is_wanted = |(_, step): &(usize, &StepFacts)| only.is_none_or(|name| step.name == name);
         let wanted = steps.filter(is_wanted).map(|(number, _)| number).collect();
-        OpenComparisons { experiment: experiment.clone(), trials, out: BTreeSet::new(), wanted }
+        OpenComparisons {
+            experiment: experiment.clone(),
+            trials,
+            out: BTreeSet::new(),
+            wanted,
+            decided: None,
+        }
     }
 
     /// Takes in a new trial. A candidate that failed a step is not asked for it again.
@@ -92,6 +100,19 @@ impl OpenComparisons {
     /// Takes all trials, old and new.
     pub(crate) fn renew(&mut self, trials: Vec<Trial>) {
         self.trials = trials;
+    }
+
+    /// Takes the decisions of somebody who sees more rounds than these: steps by name. From then on nothing is decided here.
+    pub(crate) fn take_decisions(&mut self, decided: BTreeSet<String>) {
+        self.decided = Some(decided);
+    }
+
+    /// Whether a contender needs no more rounds of a step.
+    fn is_settled(&self, judgement: &Judgement, step: usize, candidate: usize) -> bool {
+        match &self.decided {
+            Some(decided) => decided.contains(&self.experiment.steps[step].name),
+            None => judgement.is_settled(step, candidate),
+        }
     }
 
     /// Sets how much of the budget has passed.
@@ -176,7 +197,7 @@ impl OpenComparisons {
     pub(crate) fn open_steps(&self, judgement: &Judgement) -> Vec<usize> {
         let is_open = |step: &usize| {
             let mut contenders = self.runners(*step).into_iter().skip(1);
-            contenders.any(|candidate| !judgement.is_settled(*step, candidate))
+            contenders.any(|candidate| !self.is_settled(judgement, *step, candidate))
         };
         self.wanted.iter().copied().filter(is_open).collect()
     }
@@ -221,7 +242,8 @@ impl OpenComparisons {
         let decision = |candidate: usize| judgement.decision(JudgedMetric::Throughput, step, candidate);
         let analyses = self.experiment.schedule.iter().flat_map(|schedule| &schedule.interim_analyses);
         let last_round = analyses.max().copied().unwrap_or(1);
-        let open = || self.runners(step).into_iter().skip(1).filter(|one| !judgement.is_settled(step, *one));
+        let open =
+            || self.runners(step).into_iter().skip(1).filter(|one| !self.is_settled(judgement, step, *one));
         let rounds = |candidate: usize| match decision(candidate).map(|decision| decision.outlook) {
             Some(Outlook::MoreRounds(rounds)) => rounds as f64,
             // No number of rounds is known to decide it.

@@ -3,6 +3,7 @@
 mod state;
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use anyhow::Result;
 use basecase_model::Group;
@@ -89,6 +90,10 @@ impl Workload for InsertBenchmark {
 
     fn seed(&self) -> u64 {
         self.parameters.seed
+    }
+
+    fn with_seed(&self, seed: u64) -> Arc<dyn Workload> {
+        Arc::new(InsertBenchmark::new(InsertBenchmarkParameters { seed, ..self.parameters.clone() }))
     }
 
     fn facts(&self) -> Vec<(String, String)> {

@@ -3,6 +3,7 @@
 mod state;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use basecase_model::{Group, Headline, StepFacts};
@@ -150,6 +151,12 @@ impl Workload for WorkloadFile {
 
     fn seed(&self) -> u64 {
         self.parameters.seed
+    }
+
+    fn with_seed(&self, seed: u64) -> Arc<dyn Workload> {
+        let mut other = self.clone();
+        other.parameters.seed = seed;
+        Arc::new(other)
     }
 
     fn facts(&self) -> Vec<(String, String)> {

@@ -67,6 +67,47 @@ pub(super) fn of_step<'a>(results: &Results<'a>, step: usize) -> Option<Markup> 
     (!lines.is_empty()).then(|| plot(&html! { "Throughput relative to the base case" }, &lines, reach))
 }
 
+/// A plot of decisions, each with its name; `None` if there are none.
+pub(super) fn of_decisions(caption: &Markup, decisions: Vec<(Markup, &Decision)>) -> Option<Markup> {
+    let reach = reach(decisions.iter().map(|(_, decision)| *decision));
+    let lines: Vec<Line<'_>> =
+        decisions.into_iter().map(|(name, decision)| Line { name, decision }).collect();
+    (!lines.is_empty()).then(|| plot(caption, &lines, reach))
+}
+
+/// An effect without a verdict.
+pub(super) struct NodeLine {
+    /// What it is the effect of.
+    pub(super) name: String,
+    /// The effect, as a logarithm.
+    pub(super) estimate: f64,
+    /// Its interval, if it is known.
+    pub(super) interval: Option<Interval>,
+    /// The effect in words.
+    pub(super) value: String,
+    /// Its interval in words.
+    pub(super) range: String,
+}
+
+/// A plot of effects without verdicts, with the band in which a change does not matter.
+pub(super) fn of_nodes(caption: &Markup, lines: &[NodeLine], margin: f64) -> Markup {
+    let ends = |line: &NodeLine| line.interval.map_or(0.0, Interval::reach).max(line.estimate.abs());
+    let reach = lines.iter().map(ends).fold(1.5 * margin, f64::max).min(FURTHEST) * 1.04;
+    html! {
+        figure.forest {
+            figcaption { (caption) }
+            @for line in lines {
+                div.effect {
+                    span.name { (line.name) }
+                    (drawing("same", margin, line.interval, Some(line.estimate), reach))
+                    span.value { (line.value) " " small { (line.range) } }
+                }
+            }
+            div.effect { span {} (axis(reach)) span {} }
+        }
+    }
+}
+
 /// The largest effect that a plot has to show, as a logarithm.
 fn reach<'a>(decisions: impl Iterator<Item = &'a Decision>) -> f64 {
     let largest = |decision: &Decision| {
@@ -87,30 +128,41 @@ fn plot(caption: &Markup, lines: &[Line<'_>], reach: f64) -> Markup {
 }
 
 fn drawn(Line { name, decision }: &Line<'_>, reach: f64) -> Markup {
-    let place = |effect: f64| place(effect, reach);
-    let span = |low: f64, high: f64| (place(low), format!("{:.2}%", width(low, high, reach)));
     let mark = decided(decision.verdict);
     let sign = match decision.verdict {
         Verdict::NotEnoughData => "?",
         _ => mark.sign(),
     };
     let effect = Effect::of_decision(JudgedMetric::Throughput, decision);
-    let (band, band_width) = span(-decision.margin, decision.margin);
     html! {
         div.effect {
             span.name { (name) }
-            svg.(colour(decision.verdict)) aria-hidden="true" {
-                rect.band x=(band) width=(band_width) height="100%" {}
-                line.zero x1=(place(0.0)) x2=(place(0.0)) y2="100%" {}
-                @if let Some(interval) = decision.interval {
-                    line.interval x1=(place(interval.lower)) x2=(place(interval.upper)) y1="50%" y2="50%" {}
-                }
-                @if let Some(estimate) = decision.estimate { circle cx=(place(estimate)) cy="50%" r="4" {} }
-            }
+            (drawing(colour(decision.verdict), decision.margin, decision.interval, decision.estimate, reach))
             span.value {
                 @if let Some(effect) = effect { (effect.percent_text()) " % " small { (effect.percent_interval()) } }
                 span.sign { (sign) }
             }
+        }
+    }
+}
+
+/// The interval and the estimate of a line, over the band in which a change does not matter.
+fn drawing(
+    colour: &str,
+    margin: f64,
+    interval: Option<Interval>,
+    estimate: Option<f64>,
+    reach: f64,
+) -> Markup {
+    let place = |effect: f64| place(effect, reach);
+    html! {
+        svg.(colour) aria-hidden="true" {
+            rect.band x=(place(-margin)) width=(format!("{:.2}%", width(-margin, margin, reach))) height="100%" {}
+            line.zero x1=(place(0.0)) x2=(place(0.0)) y2="100%" {}
+            @if let Some(interval) = interval {
+                line.interval x1=(place(interval.lower)) x2=(place(interval.upper)) y1="50%" y2="50%" {}
+            }
+            @if let Some(estimate) = estimate { circle cx=(place(estimate)) cy="50%" r="4" {} }
         }
     }
 }

@@ -9,6 +9,7 @@ mod explanation;
 mod facts;
 mod figure;
 mod flame;
+mod fleet;
 mod folder;
 mod forest;
 mod group_chart;
@@ -29,6 +30,7 @@ use std::path::{Path, PathBuf};
 
 use basecase_analysis::{Bisected, Results};
 use basecase_model::StepFacts;
+pub(crate) use fleet::{folder_of as fleet_folder_of, write as write_fleet};
 use folder::Folder;
 pub(crate) use folder::file_name;
 pub(crate) use history::{address as history_address, write as write_history};

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::page_name;
 use super::sparkline::Sparklines;
-use crate::tables::{Column, Highlight, Table, TableCell};
+use crate::tables::{Column, Highlight, Row, Table, TableCell};
 use crate::words;
 
 /// The table in a scrolling container, with its legend below.
@@ -17,6 +17,12 @@ pub(super) fn render(results: &Results<'_>, table: &Table) -> Markup {
 /// The same of an experiment whose results are not at hand.
 pub(super) fn of_experiment(experiment: &Experiment, table: &Table) -> Markup {
     html! { div.table { (grid(experiment, table, &|_| None)) (legend(table)) } }
+}
+
+/// The same without links to pages of steps, where there are none.
+pub(super) fn unlinked(experiment: &Experiment, table: &Table) -> Markup {
+    let rows = table.rows.iter().map(|row| Row { step: None, ..row.clone() }).collect();
+    of_experiment(experiment, &Table { rows, ..table.clone() })
 }
 
 /// Tables side by side.

@@ -1,0 +1,206 @@
+//! One experiment on several machines: which nodes there are, of which kinds, and what all of them found together.
+
+use std::collections::BTreeSet;
+
+use basecase_model::{CandidateFacts, Experiment, FleetNode, StepCount, Trial};
+use basecase_stats::{FleetDecision, FleetJudgement, JudgementError, NodeTrials};
+
+use crate::Stored;
+
+/// What the nodes of a fleet measured.
+pub struct Fleet<'a> {
+    /// Its nodes by kind of machine, those of most nodes first. Nodes of different kinds are never averaged.
+    pub kinds: Vec<MachineKind<'a>>,
+}
+
+/// Nodes with the same processor, memory, kernel and disk, whose rounds are judged together.
+pub struct MachineKind<'a> {
+    /// Its nodes by number; never empty.
+    pub members: Vec<Member<'a>>,
+    /// The decisions; none if the rounds cannot be judged.
+    pub judgement: FleetJudgement,
+    /// Why they cannot.
+    pub refusal: Option<JudgementError>,
+}
+
+/// One node.
+#[derive(Clone, Copy)]
+pub struct Member<'a> {
+    /// Its number, from 1.
+    pub number: u32,
+    /// What it measured, an experiment of its own.
+    pub experiment: &'a Experiment,
+    /// Its trials.
+    pub trials: &'a [Trial],
+}
+
+/// What a kind of machine found about a contender on a step.
+#[derive(Clone, Copy)]
+pub struct FleetJudged<'k> {
+    /// The step, by its number in the kind's experiment.
+    pub step: usize,
+    /// The contender, by its number there.
+    pub candidate: usize,
+    /// What its rounds say.
+    pub found: &'k FleetDecision,
+}
+
+/// What several nodes counted, each a share of the candidates beside the base case, as one experiment. Of what two of them counted, the first
+/// that was counted stands. `None` of nothing.
+pub fn joined(parts: &[(Experiment, Vec<StepCount>)]) -> Option<(Experiment, Vec<StepCount>)> {
+    let mut parts: Vec<&(Experiment, Vec<StepCount>)> = parts.iter().collect();
+    parts.sort_by_key(|(experiment, _)| (experiment.node.as_ref().map(|node| node.number), &experiment.id));
+    let (mut experiment, mut counts) = (*parts.first()?).clone();
+    // Counts of another kind of machine are never mixed with these.
+    parts.retain(|(other, _)| other.host.id == experiment.host.id);
+    for (other, others) in parts.into_iter().skip(1) {
+        let is_new =
+            |facts: &&CandidateFacts| experiment.candidates.iter().all(|known| known.name != facts.name);
+        let new: Vec<CandidateFacts> = other.candidates.iter().filter(is_new).cloned().collect();
+        experiment.candidates.extend(new);
+        counts.extend(others.iter().cloned());
+    }
+    counts.sort_by(|one, other| one.started_at.cmp(&other.started_at).then(one.cell.cmp(&other.cell)));
+    let mut seen = BTreeSet::new();
+    counts.retain(|count| !count.is_complete() || seen.insert((count.cell.clone(), count.start)));
+    if let Some(fleet) = experiment.node.take() {
+        experiment.id = fleet.fleet;
+    }
+    Some((experiment, counts))
+}
+
+/// The fleet that an experiment is a part of, if it is one node's.
+pub fn fleet_of(experiment: &Experiment) -> Option<&str> {
+    experiment.node.as_ref().map(|FleetNode { fleet, .. }| fleet.as_str())
+}
+
+impl<'a> Fleet<'a> {
+    /// Of these experiments, each of a node of one fleet. Others are left out.
+    pub fn of(stored: &'a [Stored]) -> Fleet<'a> {
+        let member = |(experiment, trials): &'a Stored| {
+            let number = experiment.node.as_ref()?.number;
+            Some(Member { number, experiment, trials })
+        };
+        let mut kinds: Vec<Vec<Member<'a>>> = Vec::new();
+        for member in stored.iter().filter_map(member) {
+            match kinds.iter_mut().find(|kind| is_alike(kind[0].experiment, member.experiment)) {
+                Some(kind) => kind.push(member),
+                None => kinds.push(vec![member]),
+            }
+        }
+        for members in &mut kinds {
+            members.sort_by(|one, other| {
+                (one.number, &one.experiment.id).cmp(&(other.number, &other.experiment.id))
+            });
+        }
+        kinds.sort_by_key(|members| (std::cmp::Reverse(members.len()), members[0].number));
+        Fleet { kinds: kinds.into_iter().map(MachineKind::of).collect() }
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.kinds.iter().map(|kind| kind.members.len()).sum()
+    }
+
+    /// How many nodes it was started with, at last.
+    pub fn asked(&self) -> u32 {
+        let members = self.kinds.iter().flat_map(|kind| &kind.members);
+        members.filter_map(|member| Some(member.experiment.node.as_ref()?.of)).max().unwrap_or(0)
+    }
+
+    /// The steps, by name, that need no more rounds: on every kind of machine, all their contenders are decided.
+    pub fn decided(&self) -> BTreeSet<String> {
+        let names = |kind: &MachineKind<'a>| kind.decided().collect::<BTreeSet<String>>();
+        let mut kinds = self.kinds.iter().map(names);
+        let first = kinds.next().unwrap_or_default();
+        kinds.fold(first, |decided, other| decided.intersection(&other).cloned().collect())
+    }
+}
+
+/// Whether the rounds of two nodes may be judged together: the same kind of machine, the same builds, margins and interim analyses.
+fn is_alike(one: &Experiment, other: &Experiment) -> bool {
+    let rules = |experiment: &Experiment| {
+        let schedule = experiment.schedule.as_ref()?;
+        Some((schedule.read_margin, schedule.write_margin, schedule.interim_analyses.clone()))
+    };
+    let builds = |experiment: &Experiment| -> Vec<String> {
+        experiment.candidates.iter().map(|facts| facts.build.identity()).collect()
+    };
+    one.host.id == other.host.id && rules(one) == rules(other) && builds(one) == builds(other)
+}
+
+impl<'a> MachineKind<'a> {
+    fn of(members: Vec<Member<'a>>) -> MachineKind<'a> {
+        let nodes: Vec<NodeTrials<'_>> = members
+            .iter()
+            .map(|Member { experiment, trials, .. }| NodeTrials { experiment, trials })
+            .collect();
+        let (judgement, refusal) = match FleetJudgement::of(&nodes) {
+            Ok(judgement) => (judgement, None),
+            Err(error) => (FleetJudgement::default(), Some(error)),
+        };
+        MachineKind { members, judgement, refusal }
+    }
+
+    /// The experiment of its first node, by which steps and candidates are numbered.
+    pub fn experiment(&self) -> &'a Experiment {
+        self.members[0].experiment
+    }
+
+    /// What is known of each step of a contender: changes first, then what is open, then what is unchanged, the largest first.
+    pub fn judged(&self, candidate: usize) -> Vec<FleetJudged<'_>> {
+        let own = self.judgement.decisions().filter(|((_, other), _)| *other == candidate);
+        let mut own: Vec<FleetJudged<'_>> =
+            own.map(|((step, candidate), found)| FleetJudged { step, candidate, found }).collect();
+        let size = |judged: &FleetJudged<'_>| judged.found.decision.estimate.map_or(0.0, f64::abs);
+        own.sort_by(|one, other| {
+            one.order()
+                .cmp(&other.order())
+                .then(size(other).total_cmp(&size(one)))
+                .then(one.step.cmp(&other.step))
+        });
+        own
+    }
+
+    /// The numbers of its contenders.
+    pub fn contenders(&self) -> std::ops::Range<usize> {
+        1..self.experiment().candidates.len().max(1)
+    }
+
+    /// The steps that need no more rounds, by name.
+    fn decided(&self) -> impl Iterator<Item = String> {
+        let is_decided = |(number, _): &(usize, _)| {
+            let mut decisions =
+                self.contenders().map(|candidate| self.judgement.decision(*number, candidate));
+            decisions.all(|found| found.is_some_and(|found| found.decision.leaves))
+        };
+        let steps = self.experiment().steps.iter().enumerate().filter(|(_, step)| step.is_compared());
+        steps.filter(is_decided).map(|(_, step)| step.name.clone())
+    }
+}
+
+impl FleetJudged<'_> {
+    fn order(&self) -> u8 {
+        use basecase_stats::Verdict::{Improvement, NoChange, NotEnoughData, Regression};
+        match self.found.decision.verdict {
+            Regression | Improvement => 0,
+            NotEnoughData => 1,
+            NoChange => 2,
+        }
+    }
+}
+
+impl Member<'_> {
+    /// How many rounds it has measured in whole or in part.
+    pub fn rounds(&self) -> usize {
+        let is_compared =
+            |name: &str| self.experiment.steps.iter().any(|step| step.is_compared() && step.name == name);
+        let complete = self.trials.iter().filter(|trial| trial.is_complete() && is_compared(&trial.step));
+        complete.map(|trial| trial.place.round).collect::<BTreeSet<u32>>().len()
+    }
+
+    /// How many of its trials failed.
+    pub fn failed(&self) -> usize {
+        self.trials.iter().filter(|trial| !trial.is_complete()).count()
+    }
+}

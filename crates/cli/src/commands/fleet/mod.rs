@@ -1,0 +1,260 @@
+//! One experiment on several machines: submitted to a scheduler, watched, judged together.
+
+mod command;
+mod results;
+mod status;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use basecase_fleet::{
+    Collected, Coordinator, Element, ElementState, Ending, FleetFolder, Judged, ManifestRequest, Order,
+    Scheduler, Slurm, Standing, Submission, github, kubernetes, submit,
+};
+use basecase_lab::{Node, Request};
+use basecase_store::Store;
+
+use self::results::Results;
+pub(crate) use self::results::report;
+use super::perform::make_folder;
+use crate::Outcome;
+use crate::arguments::{Fleet, FleetArguments, FleetCommand, Manifest, ManifestKind, PlaceArguments};
+use crate::output;
+use crate::reporter::Reporter;
+
+/// How often the coordinator looks at the nodes.
+const INTERVAL: Duration = Duration::from_secs(5);
+
+pub(crate) fn run(arguments: &Fleet) -> Result<()> {
+    match &arguments.command {
+        FleetCommand::Status { store, json } => status::run(store, *json),
+        FleetCommand::Manifest(manifest) => output::print(&manifest_of(manifest)),
+    }
+}
+
+/// Refuses several machines for a command each of whose experiments depends on what the one before it found.
+pub(crate) fn refuse(arguments: &PlaceArguments, command: &str) -> Result<()> {
+    match arguments.fleet.asked() {
+        Some(option) => bail!(
+            "{option}: basecase {command} runs on one machine\nhint: leave it out; basecase compare, count and run take several"
+        ),
+        None => Ok(()),
+    }
+}
+
+/// Refuses what only one machine can do for an experiment.
+pub(crate) fn check(arguments: &PlaceArguments) -> Result<()> {
+    let Some(option) = arguments.fleet.asked() else { return Ok(()) };
+    if arguments.counts {
+        bail!(
+            "{option} with --counts: counts are shared out among machines, and rounds are not\nhint: count by another command: basecase count … {option} …"
+        );
+    }
+    if !arguments.profile.is_empty() {
+        bail!("{option} with --profile: rounds cannot be profiled\nhint: leave out --profile");
+    }
+    Ok(())
+}
+
+fn manifest_of(manifest: &Manifest) -> String {
+    let request = ManifestRequest {
+        name: manifest.name.clone(),
+        runner: manifest.runner.clone(),
+        install: manifest.install.clone().unwrap_or_default(),
+        nodes: manifest.nodes,
+        command: manifest.command.clone(),
+        image: manifest.image.clone().unwrap_or_default(),
+        claim: manifest.claim.clone().unwrap_or_default(),
+    };
+    match manifest.of {
+        ManifestKind::Kubernetes => kubernetes(&request),
+        ManifestKind::Github => github(&request),
+    }
+}
+
+/// Runs the nodes of an experiment through a scheduler, or comes back to them, and reports what they measured.
+pub(crate) fn coordinate(
+    request: &Request,
+    arguments: &PlaceArguments,
+    reporter: &Reporter,
+) -> Result<Outcome> {
+    request.check()?;
+    let fleet = fleet_of(request);
+    let mut store = Store::create_or_open(&arguments.store)?;
+    let lock = store.lock_for_run(&output::command_line())?;
+    make_folder(&arguments.out)?;
+    let slurm = Slurm::of_system();
+    let folder = FleetFolder::beside(&arguments.store);
+    let submission = submitted(&folder, &slurm, &arguments.fleet, reporter)?;
+    let mut shown = Shown::default();
+    let mut coordinator = Coordinator::new(folder, &slurm, submission, lock);
+    if arguments.fleet.cancel {
+        coordinator.cancel()?;
+        reporter.note("the job is ended; what its nodes have delivered is reported");
+    }
+    let _catching = basecase_stop::catch_signals().context("cannot watch for signals")?;
+    let ending = coordinator.run(
+        INTERVAL,
+        &mut |collected| judge(&mut store, collected, &fleet),
+        &mut |standing| shown.tell(standing, reporter),
+    )?;
+    drop(coordinator);
+    let results = Results::of(&store, &fleet)?;
+    results.print(arguments)?;
+    results.write_pages(arguments, reporter)?;
+    match ending {
+        Ending::Stopped(_) => {
+            reporter.note(
+                "the nodes go on\nhint: the same command comes back to them; with --cancel it ends them",
+            );
+            Ok(Outcome::CouldNotRun)
+        }
+        Ending::Finished(standing) if standing.failed().is_empty() || arguments.fleet.cancel => {
+            Ok(Outcome::Done)
+        }
+        Ending::Finished(standing) => {
+            let failed: Vec<String> = standing.failed().iter().map(u32::to_string).collect();
+            reporter.note(&format!(
+                "nodes that failed: {}\nhint: the same command runs them again, and they go on with what they have delivered",
+                failed.join(", ")
+            ));
+            Ok(Outcome::CouldNotRun)
+        }
+    }
+}
+
+/// The fleet that runs a request.
+fn fleet_of(request: &Request) -> String {
+    let mut first = request.clone();
+    first.on_node(Node { number: 1, of: 1 });
+    first.node.map(|node| node.fleet).unwrap_or_default()
+}
+
+/// What is submitted: what was before, with more nodes if more are wanted now, and those again that failed.
+fn submitted(
+    folder: &FleetFolder,
+    scheduler: &dyn Scheduler,
+    arguments: &FleetArguments,
+    reporter: &Reporter,
+) -> Result<Submission> {
+    let command = command::of_nodes();
+    let Some(before) = folder.submission()? else {
+        let Some(nodes) = arguments.nodes else {
+            bail!(
+                "--fleet takes the number of machines, and there is no fleet to come back to\nhint: add --nodes N"
+            )
+        };
+        if arguments.cancel {
+            bail!("{} has no job that could be ended\nhint: leave out --cancel", folder.path().display());
+        }
+        return order(folder, scheduler, arguments, nodes, (1..=nodes).collect(), command, reporter);
+    };
+    if before.command != command {
+        bail!(
+            "the fleet of this store runs another command: {}\nhint: give the same command, with --nodes and --cancel as you like, or another --store",
+            before.command.join(" ")
+        );
+    }
+    let nodes = arguments.nodes.unwrap_or(before.nodes).max(before.nodes);
+    let elements = before.elements(folder, scheduler)?;
+    let has_failed = |element: &&Element| element.state.has_ended() && element.state != ElementState::Done;
+    let again = elements.iter().filter(has_failed).map(|element| element.node);
+    let missing: BTreeSet<u32> = again.chain(before.nodes + 1..=nodes).collect();
+    if missing.is_empty() || arguments.cancel {
+        reporter.note(&format!(
+            "back at {} job {} of {}",
+            before.scheduler,
+            before.job_names(),
+            before.submitted_at
+        ));
+        return Ok(before);
+    }
+    order(folder, scheduler, arguments, nodes, missing, command, reporter)
+}
+
+/// Submits these nodes.
+fn order(
+    folder: &FleetFolder,
+    scheduler: &dyn Scheduler,
+    arguments: &FleetArguments,
+    nodes: u32,
+    submitted: BTreeSet<u32>,
+    command: Vec<String>,
+    reporter: &Reporter,
+) -> Result<Submission> {
+    folder.create(&std::env::current_exe().context("this program does not know its own file")?)?;
+    let count = submitted.len();
+    let order = Order {
+        nodes,
+        submitted,
+        command,
+        options: arguments.sbatch.as_ref().map(|words| words.0.clone()).unwrap_or_default(),
+        submitted_at: jiff::Timestamp::now().to_string(),
+    };
+    let submission = submit(folder, scheduler, &order)?;
+    let nodes = if count == 1 { "node" } else { "nodes" };
+    reporter.note(&format!(
+        "submitted {count} {nodes}: {} job {}",
+        submission.scheduler,
+        submission.job_names()
+    ));
+    Ok(submission)
+}
+
+/// Merges what nodes delivered, and judges all there is.
+fn judge(store: &mut Store, collected: &[Collected], fleet: &str) -> Result<Judged> {
+    let open = |delivery: &Collected| {
+        let opened = Store::open_read_only(&delivery.path);
+        opened.with_context(|| format!("cannot take what node {} delivered", delivery.node))
+    };
+    let delivered: Vec<Store> = collected.iter().map(open).collect::<Result<_>>()?;
+    store.merge_all(&delivered)?;
+    let results = Results::of(store, fleet)?;
+    Ok(Judged { decided: results.decided(), rounds: results.rounds() })
+}
+
+fn merge(store: &mut Store, path: &Path) -> Result<()> {
+    store.merge(&Store::open_read_only(path)?)?;
+    Ok(())
+}
+
+/// What the user has been shown of the nodes.
+#[derive(Default)]
+struct Shown {
+    line: String,
+}
+
+impl Shown {
+    /// Tells what is new.
+    fn tell(&mut self, standing: &Standing, reporter: &Reporter) {
+        for news in &standing.news {
+            reporter.note(news);
+        }
+        let line = line(standing);
+        if line != self.line {
+            reporter.note(&line);
+            self.line = line;
+        }
+    }
+}
+
+/// E.g. `2 running, 6 waiting; rounds 1: 5, 2: 4; decided 3 steps`.
+fn line(standing: &Standing) -> String {
+    let mut states: BTreeMap<&str, usize> = BTreeMap::new();
+    for element in &standing.elements {
+        *states.entry(status::word(element.state)).or_default() += 1;
+    }
+    let states: Vec<String> = states.iter().map(|(word, count)| format!("{count} {word}")).collect();
+    let rounds: Vec<String> =
+        standing.nodes.iter().filter_map(|node| Some(format!("{}: {}", node.node, node.rounds?))).collect();
+    let mut parts = vec![format!("nodes: {}", states.join(", "))];
+    if !rounds.is_empty() {
+        parts.push(format!("rounds {}", rounds.join(", ")));
+    }
+    if !standing.decided.is_empty() {
+        parts.push(format!("decided {}", standing.decided.len()));
+    }
+    parts.join("; ")
+}

@@ -1,0 +1,135 @@
+//! What the nodes of a fleet have measured or counted, out of one store.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, Result, bail};
+use basecase_analysis::{Counted, Fleet, Stored, fleet_of};
+use basecase_model::{Experiment, StepCount};
+use basecase_report::{Options, TextFormat};
+use basecase_store::Store;
+
+use crate::arguments::{PlaceArguments, Report};
+use crate::commands::perform::{absolute, report_options, text_format};
+use crate::commands::store::{counts_of_fleet, load_all};
+use crate::output;
+use crate::reporter::Reporter;
+
+/// What the nodes of one fleet have found.
+pub(super) enum Results {
+    /// Rounds, an experiment for each node.
+    Rounds(Vec<Stored>),
+    /// Counts of which each node has a share, as one experiment; `None` of nothing.
+    Counts(Option<Box<(Experiment, Vec<StepCount>)>>),
+}
+
+impl Results {
+    /// Out of the store that takes what all nodes deliver.
+    pub(super) fn of(store: &Store, fleet: &str) -> Result<Self> {
+        let is_own = |experiment: &Experiment| fleet_of(experiment) == Some(fleet);
+        let nodes = load_all(store, is_own)?;
+        if nodes.iter().any(|(experiment, _)| experiment.schedule.is_some()) {
+            return Ok(Results::Rounds(nodes));
+        }
+        Ok(Results::Counts(counts_of_fleet(store, fleet)?.map(Box::new)))
+    }
+
+    /// The steps that need no more rounds.
+    pub(super) fn decided(&self) -> BTreeSet<String> {
+        match self {
+            Results::Rounds(nodes) => Fleet::of(nodes).decided(),
+            Results::Counts(_) => BTreeSet::new(),
+        }
+    }
+
+    /// How many rounds each node has measured.
+    pub(super) fn rounds(&self) -> BTreeMap<u32, u32> {
+        let Results::Rounds(nodes) = self else { return BTreeMap::new() };
+        let fleet = Fleet::of(nodes);
+        let members = fleet.kinds.iter().flat_map(|kind| &kind.members);
+        members.map(|member| (member.number, member.rounds() as u32)).collect()
+    }
+
+    /// What the nodes of each kind of machine found, in sentences; empty of counts.
+    pub(super) fn sentences(&self) -> Vec<String> {
+        match self {
+            Results::Rounds(nodes) => basecase_report::fleet_sentences(nodes),
+            Results::Counts(_) => Vec::new(),
+        }
+    }
+
+    /// Prints what a run ends with.
+    pub(super) fn print(&self, arguments: &PlaceArguments) -> Result<()> {
+        match self {
+            Results::Rounds(nodes) => output::print_answer(basecase_report::fleet(nodes), arguments.json),
+            Results::Counts(Some(counted)) => {
+                let (experiment, options) = with_counts(counted, report_options(arguments));
+                let text = basecase_report::render(experiment, &[], text_format(arguments), &options);
+                output::print_report(&text)
+            }
+            Results::Counts(None) => output::print("No node has delivered anything yet.\n"),
+        }
+    }
+
+    /// Writes the pages of the report and prints their location.
+    pub(super) fn write_pages(&self, arguments: &PlaceArguments, reporter: &Reporter) -> Result<()> {
+        let options = report_options(arguments);
+        let page = match self {
+            Results::Rounds(nodes) => basecase_report::write_fleet(nodes, &options, &arguments.out)?,
+            Results::Counts(Some(counted)) => {
+                let (experiment, options) = with_counts(counted, options);
+                basecase_report::write_pages(experiment, &[], &options, &arguments.out)?
+            }
+            Results::Counts(None) => return Ok(()),
+        };
+        reporter.page_written(&absolute(&page));
+        Ok(())
+    }
+}
+
+/// The experiment of counts, with options that have them.
+fn with_counts(
+    (experiment, counts): &(Experiment, Vec<StepCount>),
+    options: Options,
+) -> (&Experiment, Options) {
+    (experiment, Options { counted: Counted::of(experiment, counts.clone()), ..options })
+}
+
+/// `report` of what several nodes measured.
+pub(crate) fn report(store: &Store, fleet: &str, arguments: &Report, options: Options) -> Result<()> {
+    let results = Results::of(store, fleet)?;
+    let nodes = match &results {
+        Results::Rounds(nodes) => nodes,
+        Results::Counts(counted) => {
+            let counted = counted.as_deref().context("the store has nothing that was counted")?;
+            let (experiment, options) = with_counts(counted, options);
+            return output::print_written(basecase_report::write(
+                experiment,
+                &[],
+                arguments.format,
+                &options,
+                &arguments.out,
+            )?);
+        }
+    };
+    let format = arguments.format;
+    if format.name() == "html" {
+        let page = basecase_report::write_fleet(nodes, &options, &arguments.out)?;
+        return output::print(&format!("{}\n", page.display()));
+    }
+    let answer = basecase_report::fleet(nodes);
+    match format.name() {
+        name if name == TextFormat::JSON.name => output::print_report(&answer.json),
+        name if name == TextFormat::TEXT.name || name == TextFormat::ANSWER.name => {
+            output::print_report(&answer.document.text(options.ansi))
+        }
+        "markdown" => output::print_report(&answer.document.markdown()),
+        name => {
+            let ids: Vec<&str> = nodes.iter().map(|(experiment, _)| experiment.id.as_str()).collect();
+            bail!(
+                "{name} is a format for one machine, and this store has {} nodes of one experiment\nhint: name one of them with --experiment: {}; or use html, text, markdown or json",
+                ids.len(),
+                ids.join(", ")
+            )
+        }
+    }
+}

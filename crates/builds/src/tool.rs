@@ -1,7 +1,7 @@
 //! Programs that basecase or its tests need and the system lacks. Each gets its own tree in the home; nothing is installed
 //! system-wide, and root is not needed.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
@@ -39,7 +39,7 @@ enum Content {
     Wheel { artifact: &'static str, sha256: &'static str, folder: &'static str },
 }
 
-const TOOLS: [ToolRecipe; 6] = [
+const TOOLS: [ToolRecipe; 7] = [
     ToolRecipe {
         name: "pip",
         content: Content::Packages(&["python3-pip"]),
@@ -85,17 +85,27 @@ const TOOLS: [ToolRecipe; 6] = [
         // It must take fonts from its tree alone, so the user's data folder lies there too.
         variables: &[("FONTCONFIG_PATH", "@/etc/fonts"), ("XDG_DATA_HOME", "@/usr/share")],
     },
+    // The controller, with all other programs of Slurm and with munge, by which they trust each other.
+    ToolRecipe {
+        name: "slurmctld",
+        content: Content::Packages(&["slurm-wlm", "munge"]),
+        // Installing it would make a link to this.
+        start: &["usr/sbin/slurmctld-wlm"],
+        variables: &[],
+    },
 ];
 
 /// Packages that every system has, and whose files must match the system's loader.
 const OF_SYSTEM: [&str; 2] = ["libc6_", "libc-bin_"];
 
-/// A subfolder of libraries that others look for at a fixed place.
-const PRIVATE_LIBRARIES: &str = "pulseaudio";
+/// Subfolders of libraries that others look for at fixed places.
+const PRIVATE_LIBRARIES: [&str; 2] = ["pulseaudio", "slurm-wlm"];
 
 /// A program that is ready to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tool {
+    /// Its tree; `None` if it is the system's own.
+    tree: Option<PathBuf>,
     start: Vec<OsString>,
     variables: Vec<(&'static str, OsString)>,
 }
@@ -124,7 +134,7 @@ impl Tool {
     /// If the system has none and it cannot be downloaded.
     pub fn find(name: &str, home: &Path, notify: &mut dyn FnMut(&str)) -> Result<Self, ToolError> {
         if is_installed(name) {
-            return Ok(Tool { start: vec![name.into()], variables: Vec::new() });
+            return Ok(Tool { tree: None, start: vec![name.into()], variables: Vec::new() });
         }
         let home = Home::open(home)?;
         Tool::get(name, &home.builds, notify).map_err(|failure| match failure {
@@ -168,11 +178,21 @@ impl Tool {
         self.start.first().and_then(|program| Path::new(program).parent()).unwrap_or(Path::new(""))
     }
 
+    /// The top of the tree that it lies in; `None` if it is the system's own.
+    pub fn tree(&self) -> Option<&Path> {
+        self.tree.as_deref()
+    }
+
+    /// The environment variables that programs of its tree need.
+    pub fn variables(&self) -> impl Iterator<Item = (&str, &OsStr)> {
+        self.variables.iter().map(|(name, value)| (*name, value.as_os_str()))
+    }
+
     /// A command that runs the program.
     pub fn command(&self) -> Command {
         let mut command = Command::new(self.start.first().map_or("".as_ref(), OsString::as_os_str));
         command.args(self.start.iter().skip(1));
-        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.envs(self.variables());
         command
     }
 }
@@ -218,7 +238,8 @@ impl ToolRecipe {
     fn tool(&self, tree: &Path) -> Tool {
         let mut folders: Vec<PathBuf> =
             library_folders(tree).iter().map(|folder| tree.join(folder)).collect();
-        let private: Vec<PathBuf> = folders.iter().map(|folder| folder.join(PRIVATE_LIBRARIES)).collect();
+        let private = |folder: &PathBuf| PRIVATE_LIBRARIES.map(|name| folder.join(name));
+        let private: Vec<PathBuf> = folders.iter().flat_map(private).collect();
         folders.extend(private.into_iter().filter(|folder| folder.is_dir()));
         let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
         let value = |value: &str| value.replace('@', &tree.display().to_string()).into();
@@ -227,7 +248,8 @@ impl ToolRecipe {
         if !folders.is_empty() {
             variables.push(("LD_LIBRARY_PATH", folders.join(":").into()));
         }
-        Tool { start: self.start.iter().map(|word| tree.join(word).into()).collect(), variables }
+        let start = self.start.iter().map(|word| tree.join(word).into()).collect();
+        Tool { tree: Some(tree.to_owned()), start, variables }
     }
 }
 

@@ -93,8 +93,8 @@ pub struct Coordinator<'s> {
     /// The delivery of each node that was read last, whether or not it fitted its checksum.
     read: BTreeMap<u32, Signature>,
     elements: Vec<Element>,
-    /// What was said of each node's state last.
-    told: BTreeMap<u32, ElementState>,
+    /// What each node did when it was told last, and whether it was held.
+    told: BTreeMap<u32, (ElementState, bool)>,
     /// Nodes whose clocks have been compared.
     compared: BTreeSet<u32>,
     decided: BTreeSet<String>,
@@ -242,9 +242,12 @@ impl<'s> Coordinator<'s> {
                 continue;
             };
             element.host = element.host.take().or_else(|| before.host.clone());
-            if element.state == ElementState::Gone && before.state.has_ended() {
-                element.state = before.state;
-            }
+            element.state = match (element.state, before.state) {
+                (ElementState::Gone, state) if state.has_ended() => state,
+                // Slurm keeps no record of an element that was cancelled before it started.
+                (ElementState::Gone, ElementState::Waiting) => ElementState::Cancelled,
+                (state, _) => state,
+            };
         }
         self.elements = known;
         Ok(())
@@ -305,8 +308,9 @@ impl<'s> Coordinator<'s> {
             ));
         }
         for element in self.elements.clone() {
-            if self.told.insert(element.node, element.state) != Some(element.state) {
-                self.news.extend(told(&self.folder, &element));
+            let state = (element.state, is_held(&element));
+            if self.told.insert(element.node, state) != Some(state) {
+                self.news.extend(told(&self.folder, &self.submission.job, &element));
             }
             self.compare_clock(element.node);
         }
@@ -338,8 +342,22 @@ impl<'s> Coordinator<'s> {
     }
 }
 
+/// Whether somebody must let the element go before it can start: Slurm's reasons are `JobHeldUser`, `JobHeldAdmin` and
+/// `launch_failed_requeued_held`.
+fn is_held(element: &Element) -> bool {
+    let is_waiting = matches!(element.state, ElementState::Waiting | ElementState::Requeued);
+    is_waiting && element.reason.as_ref().is_some_and(|reason| reason.to_lowercase().contains("held"))
+}
+
 /// What is said of a node whose state has changed.
-fn told(folder: &FleetFolder, element: &Element) -> Option<String> {
+fn told(folder: &FleetFolder, job: &str, element: &Element) -> Option<String> {
+    if is_held(element) {
+        let reason = element.reason.as_deref().unwrap_or_default();
+        return Some(format!(
+            "node {} is held in the queue ({reason})\nhint: `scontrol release {job}_{}` lets it go",
+            element.node, element.node
+        ));
+    }
     if element.state != ElementState::Requeued {
         return failure::explain(folder, element);
     }

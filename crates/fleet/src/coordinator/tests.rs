@@ -232,6 +232,31 @@ fn what_was_seen_to_end_stays_so_when_it_is_forgotten() {
 }
 
 #[test]
+fn what_vanishes_before_it_started_was_cancelled() {
+    let fleet = Fleet::new();
+    let scheduler = Said::in_turn(&[&[Waiting], &[]]);
+    let mut coordinator = fleet.coordinator(&scheduler, 1);
+    coordinator.look(&mut nothing).unwrap();
+    assert_eq!(coordinator.look(&mut nothing).unwrap().elements[0].state, Cancelled);
+}
+
+#[test]
+fn what_is_held_in_the_queue_is_told_with_what_lets_it_go() {
+    let fleet = Fleet::new();
+    let mut turn = 0;
+    let scheduler = Said::new(move || {
+        turn += 1;
+        let reason = ["BeginTime", "launch_failed_requeued_held"][usize::from(turn > 1)];
+        let held = |element| Element { reason: Some(reason.to_owned()), ..element };
+        Ok(elements(&[Requeued]).into_iter().map(held).collect())
+    });
+    let mut coordinator = fleet.coordinator(&scheduler, 1);
+    let news: Vec<Vec<String>> = (0..3).map(|_| coordinator.look(&mut nothing).unwrap().news).collect();
+    assert_eq!(news.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 0]);
+    assert!(news[1][0].contains("is held in the queue") && news[1][0].contains("scontrol release 7_1"));
+}
+
+#[test]
 fn a_scheduler_that_is_silent_for_a_while_is_asked_again() {
     let fleet = Fleet::new();
     let silent = || FleetError::Refused { program: "scontrol".into(), reason: "no".into(), hint: "x".into() };

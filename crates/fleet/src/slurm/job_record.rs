@@ -2,6 +2,9 @@
 
 use crate::{Element, ElementState};
 
+/// What Slurm has in the place of a number that it does not have, as of an array that was cancelled before it started.
+const NO_NUMBER: u32 = u32::MAX - 1;
+
 /// The elements of an array.
 pub(super) fn elements(text: &str) -> Vec<Element> {
     let mut elements: Vec<Element> = text.lines().flat_map(of_line).collect();
@@ -22,7 +25,7 @@ fn of_line(line: &str) -> Vec<Element> {
     let has_run_before = value("Restarts").is_some_and(|restarts| restarts != "0");
     let state = state(&value("JobState").unwrap_or_default(), has_run_before, value("ExitCode").as_deref());
     let element = |node| Element { node, state, host: value("NodeList"), reason: value("Reason") };
-    nodes(&numbers).into_iter().map(element).collect()
+    nodes(&numbers).into_iter().filter(|node| *node != NO_NUMBER).map(element).collect()
 }
 
 /// Numbers as `5` or `1-3,7` or `1-9:2%4`, of which `%` limits how many run at once.
@@ -63,6 +66,46 @@ fn code(text: &str) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What Slurm 22.05 says of an array of which element 2 has ended and element 1 was requeued after its machine died; of one that
+    /// waits; and of one that was cancelled before it started.
+    const REQUEUED: &str = "JobId=1 ArrayJobId=1 ArrayTaskId=2 JobName=basecase fleet.sqlite UserId=root(0) GroupId=root(0) MCS_label=N/A Priority=4294901759 Nice=0 Account=(null) QOS=(null) JobState=COMPLETED Reason=None Dependency=(null) Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:0 RunTime=00:00:26 TimeLimit=UNLIMITED TimeMin=N/A SubmitTime=2026-11-26T09:12:18 EligibleTime=2026-11-26T09:12:20 AccrueTime=Unknown StartTime=2026-11-26T09:12:20 EndTime=2026-11-26T09:12:46 Deadline=N/A SuspendTime=None SecsPreSuspend=0 LastSchedEval=2026-11-26T09:12:20 Scheduler=Main Partition=p AllocNode:Sid=localhost:31997 ReqNodeList=(null) ExcNodeList=(null) NodeList=n2 BatchHost=n2 NumNodes=1 Comment=two words JobState=none Power= \n\
+        JobId=2 ArrayJobId=1 ArrayTaskId=1 JobName=basecase fleet.sqlite UserId=root(0) GroupId=root(0) MCS_label=N/A Priority=4294901759 Nice=0 Account=(null) QOS=(null) JobState=PENDING Reason=BeginTime Dependency=(null) Requeue=1 Restarts=1 BatchFlag=1 Reboot=0 ExitCode=0:0 RunTime=00:00:00 TimeLimit=UNLIMITED TimeMin=N/A SubmitTime=2026-11-26T09:12:46 EligibleTime=2026-11-26T09:14:47 AccrueTime=2026-11-26T09:14:47 StartTime=2026-11-26T09:14:47 EndTime=Unknown Deadline=N/A SuspendTime=None SecsPreSuspend=0 LastSchedEval=2026-11-26T09:12:20 Scheduler=Main Partition=p AllocNode:Sid=localhost:31997 ReqNodeList=(null) ExcNodeList=(null) NodeList= NumNodes=1 Power= \n";
+    const WAITING: &str = "JobId=1 ArrayJobId=1 ArrayTaskId=1-3,7 JobName=wrap UserId=root(0) GroupId=root(0) MCS_label=N/A Priority=4294901759 Nice=0 Account=(null) QOS=(null) JobState=PENDING Reason=BeginTime Dependency=(null) Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:0 RunTime=00:00:00\n";
+    const CANCELLED: &str = "JobId=1 ArrayJobId=1 ArrayTaskId=4294967294 JobName=wrap UserId=root(0) GroupId=root(0) MCS_label=N/A Priority=4294901759 Nice=0 Account=(null) QOS=(null) JobState=CANCELLED Reason=BeginTime Dependency=(null) Requeue=1 Restarts=0 BatchFlag=1 Reboot=0\n";
+    const FAILED: &str = "JobId=2 ArrayJobId=1 ArrayTaskId=1 JobName=basecase fleet.sqlite UserId=root(0) JobState=FAILED Reason=NonZeroExitCode Dependency=(null) Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=2:0 NodeList=n1 BatchHost=n1\n";
+
+    fn said(text: &str) -> Vec<(u32, ElementState, Option<String>, Option<String>)> {
+        let all = elements(text).into_iter();
+        all.map(|element| (element.node, element.state, element.host, element.reason)).collect()
+    }
+
+    #[test]
+    fn records_of_slurm_are_read() {
+        let reason = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            said(REQUEUED),
+            [
+                (1, ElementState::Requeued, None, reason("BeginTime")),
+                (2, ElementState::Done, Some("n2".to_owned()), None)
+            ]
+        );
+        let waiting = said(WAITING);
+        assert_eq!(waiting.iter().map(|element| element.0).collect::<Vec<_>>(), [1, 2, 3, 7]);
+        assert!(waiting.iter().all(|element| element.1 == ElementState::Waiting));
+        assert!(elements(CANCELLED).is_empty() && elements("").is_empty());
+        let failed = ElementState::Failed { exit_code: Some(2) };
+        assert_eq!(said(FAILED), [(1, failed, Some("n1".to_owned()), reason("NonZeroExitCode"))]);
+    }
+
+    #[test]
+    fn states_of_slurm_that_no_record_here_has() {
+        let of = |name: &str| state(name, false, Some("0:9"));
+        assert_eq!(of("COMPLETING"), ElementState::Running);
+        assert_eq!(of("REQUEUE_HOLD"), ElementState::Requeued);
+        let killed = ElementState::Failed { exit_code: Some(137) };
+        assert_eq!([of("OUT_OF_MEMORY"), of("TIMEOUT"), of("NODE_FAIL")], [killed; 3]);
+    }
 
     #[test]
     fn numbers_of_elements_are_read_in_each_form() {

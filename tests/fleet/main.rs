@@ -1,0 +1,8 @@
+//! Fleets: manifests held against the schemas of those who read them, and a real Slurm of two nodes on this machine.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::print_stdout, reason = "a test that skips says why")]
+
+mod cluster;
+mod manifests;
+mod measured;
+mod slurm;

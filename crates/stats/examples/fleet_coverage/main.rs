@@ -1,6 +1,6 @@
 //! The tables of docs/fleets.md: how often intervals and verdicts of fleets are right, and how many rounds they need.
 //!
-//!     cargo run --release -p basecase-stats --example fleet_coverage [EXPERIMENTS]
+//!     cargo run --release -p basecase-stats --example fleet_coverage [EXPERIMENTS] [speed|kind|nodes]
 
 #![expect(clippy::print_stdout, reason = "the tables are what this program is for")]
 
@@ -27,10 +27,16 @@ const STEPS: usize = 24;
 
 fn main() -> Result<(), Failure> {
     let experiments = std::env::args().nth(1).map_or(Ok(10_000), |count| count.parse())?;
+    let asked = std::env::args().nth(2);
     println!("{experiments} experiments each\n");
-    speed(experiments)?;
-    kinds(experiments)?;
-    fixed(experiments)
+    let tables: [(&str, fn(usize) -> Result<(), Failure>); 3] =
+        [("speed", speed), ("kind", kinds), ("nodes", fixed)];
+    for (name, table) in tables {
+        if asked.as_deref().is_none_or(|asked| asked == name) {
+            table(experiments)?;
+        }
+    }
+    Ok(())
 }
 
 /// What each experiment comes to.

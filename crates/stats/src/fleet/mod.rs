@@ -99,6 +99,9 @@ pub struct NodeEffect {
     pub interval: Option<Interval>,
 }
 
+/// What is told of a comparison by all of its nodes.
+type Told = ((Decision, Option<KindEffect>), Option<Heterogeneity>);
+
 impl Judge {
     /// Judges a family that was measured on several nodes. The order of the decisions is that of the comparisons. The order of the nodes
     /// does not matter, and rounds count in the order in which they ended. With one node a decision is that of [`Judge::decide`].
@@ -119,20 +122,17 @@ impl Judge {
         let margins: Vec<f64> = family.iter().map(|comparison| comparison.margin).collect();
         let kinds = kind::of_family(&judge, &means, &groups, &margins);
         let heterogeneities = heterogeneity::of_family(&judge, &means);
-        let all = sequences.iter().zip(decisions).zip(kinds.into_iter().zip(heterogeneities));
-        let decision = |((sequence, decision), (kind, heterogeneity)): (
-            (&Sequence, Decision),
-            (Option<KindEffect>, Option<Heterogeneity>),
-        )| FleetDecision {
+        let told = decisions.into_iter().zip(kinds).zip(heterogeneities);
+        let decision = |(sequence, ((decision, kind), found)): (&Sequence, Told)| FleetDecision {
             decision,
             kind,
-            heterogeneity: heterogeneity.map(|found| Heterogeneity {
+            heterogeneity: found.map(|found| Heterogeneity {
                 stands_out: found.stands_out.map(|place| sequence.number_of(place)),
                 ..found
             }),
             nodes: sequence.effects(&judge),
         };
-        Ok(all.map(decision).collect())
+        Ok(sequences.iter().zip(told).map(decision).collect())
     }
 
     /// How much rounds of one load on one node resemble each other: as far as is known, or what this family tells.

@@ -1,9 +1,11 @@
 //! The mean effect of each node, and how well it is known.
 
+use std::collections::BTreeMap;
+
 use super::FleetRound;
 use super::sequence::mean_effect;
 use crate::load_correlation::shared_variance;
-use crate::sample::{SMALLEST_SD, Sample};
+use crate::sample::{SMALLEST_SD, Sample, mean};
 use crate::scatter::Scatter;
 
 /// At least this share of the variance of rounds is seen within nodes, however much rounds of one load are said to resemble each other.
@@ -13,6 +15,7 @@ const LEAST_SEEN: f64 = 0.1;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct NodeMeans {
     pub(super) nodes: Vec<NodeMean>,
+    alike: Vec<Alike>,
     /// Variance of one round within nodes.
     variance: f64,
     /// Degrees of freedom of the variances: rounds less nodes.
@@ -27,6 +30,17 @@ pub(super) struct NodeMean {
     /// Variance of it, as an estimate of what this node would come to with more rounds.
     pub(super) variance: f64,
     pub(super) rounds: usize,
+}
+
+/// Nodes whose means are known equally well, as those of as many rounds are: they have one weight. What is asked for many values of ω² so takes
+/// no longer for many nodes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Alike {
+    variance: f64,
+    nodes: f64,
+    /// The mean of their effects, and the squares of what the nodes are off it.
+    effect: f64,
+    squares: f64,
 }
 
 /// A mean over nodes with weights 1/(variance + ω²).
@@ -52,13 +66,15 @@ impl NodeMeans {
         let shared: Vec<f64> = nodes.iter().map(shared).collect();
         let seen = (1.0 - shared.iter().sum::<f64>() / freedom).max(LEAST_SEEN);
         let variance = variance.max(SMALLEST_SD.powi(2)) / seen;
-        let mean = |(rounds, shared): (&Vec<FleetRound>, &f64)| NodeMean {
+        let of_node = |(rounds, shared): (&Vec<FleetRound>, &f64)| NodeMean {
             effect: mean_effect(rounds),
             variance: variance * (1.0 + shared) / rounds.len() as f64,
             rounds: rounds.len(),
         };
+        let means: Vec<NodeMean> = nodes.iter().zip(&shared).map(of_node).collect();
         Some(NodeMeans {
-            nodes: nodes.iter().zip(&shared).map(mean).collect(),
+            alike: alike(&means),
+            nodes: means,
             variance,
             freedom,
             rounds: nodes.iter().map(Vec::len).sum(),
@@ -90,10 +106,12 @@ impl NodeMeans {
 
     /// The mean where effects scatter by ω between nodes, whose square is `between`, and the variances of nodes are so many times as large.
     pub(super) fn mean(&self, between: f64, times: f64) -> WeightedMean {
-        let weight = |node: &NodeMean| 1.0 / (between + times * node.variance);
-        let all: f64 = self.nodes.iter().map(weight).sum();
-        let effect = self.nodes.iter().map(|node| weight(node) * node.effect).sum::<f64>() / all;
-        let q = self.nodes.iter().map(|node| weight(node) * (node.effect - effect).powi(2)).sum();
+        let weight = |alike: &Alike| 1.0 / (between + times * alike.variance);
+        let all: f64 = self.alike.iter().map(|alike| weight(alike) * alike.nodes).sum();
+        let effect =
+            self.alike.iter().map(|alike| weight(alike) * alike.nodes * alike.effect).sum::<f64>() / all;
+        let squares = |alike: &Alike| alike.squares + alike.nodes * (alike.effect - effect).powi(2);
+        let q = self.alike.iter().map(|alike| weight(alike) * squares(alike)).sum();
         WeightedMean { effect, weight: all, q }
     }
 
@@ -101,6 +119,19 @@ impl NodeMeans {
     pub(super) fn without(&self, place: usize) -> NodeMeans {
         let mut others = self.clone();
         others.nodes.remove(place);
+        others.alike = alike(&others.nodes);
         others
     }
+}
+
+/// The nodes by their variances.
+fn alike(nodes: &[NodeMean]) -> Vec<Alike> {
+    let mut by_variance: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    nodes.iter().for_each(|node| by_variance.entry(node.variance.to_bits()).or_default().push(node.effect));
+    let of_variance = |(variance, effects): (u64, Vec<f64>)| {
+        let effect = mean(&effects);
+        let squares = effects.iter().map(|own| (own - effect).powi(2)).sum();
+        Alike { variance: f64::from_bits(variance), nodes: effects.len() as f64, effect, squares }
+    };
+    by_variance.into_iter().map(of_variance).collect()
 }

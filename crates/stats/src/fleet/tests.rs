@@ -235,6 +235,20 @@ fn equal_nodes_rarely_differ_and_one_that_does_is_named() {
 }
 
 #[test]
+fn a_node_that_is_noisier_is_seldom_taken_for_a_different_one() {
+    let [mut differ, mut held] = [0, 0];
+    for run in 0..1000 {
+        let mut fleet = Draws::of(run).fleet(&TRUTH);
+        fleet[0].rounds.iter_mut().for_each(|(.., effect)| *effect *= 2.0);
+        let decision = decide(&fleet);
+        differ += usize::from(decision.heterogeneity.unwrap().hosts_differ);
+        held += usize::from(decision.kind.unwrap().interval.contains(0.0));
+    }
+    println!("{differ} of 1000 differ, {held} intervals hold");
+    assert!(differ <= 130 && held >= 930, "{differ} {held}");
+}
+
+#[test]
 fn little_is_told_of_few_nodes() {
     let of = |nodes, rounds| decide(&Draws::of(1).fleet(&Truth { nodes, rounds, ..TRUTH }));
     assert!(of(4, 9).kind.is_none() && of(5, 1).kind.is_none() && of(5, 2).kind.is_some());

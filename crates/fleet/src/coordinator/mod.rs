@@ -310,7 +310,8 @@ impl<'s> Coordinator<'s> {
         for element in self.elements.clone() {
             let state = (element.state, is_held(&element));
             if self.told.insert(element.node, state) != Some(state) {
-                self.news.extend(told(&self.folder, &self.submission.job, &element));
+                let job = self.submission.jobs.last().map_or("", String::as_str);
+                self.news.extend(told(&self.folder, job, &element));
             }
             self.compare_clock(element.node);
         }

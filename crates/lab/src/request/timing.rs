@@ -21,7 +21,7 @@ impl Timing {
     }
 
     /// The shortened duration.
-    pub(crate) fn of(self, usual: Duration) -> Duration {
+    pub fn of(self, usual: Duration) -> Duration {
         usual / self.divisor.get()
     }
 }

@@ -96,7 +96,7 @@ pub(crate) fn coordinate(
     }
     let _catching = basecase_stop::catch_signals().context("cannot watch for signals")?;
     let ending = coordinator.run(
-        INTERVAL,
+        arguments.timing.of(INTERVAL),
         &mut |collected| judge(&mut store, collected, &fleet),
         &mut |standing| shown.tell(standing, reporter),
     )?;

@@ -98,7 +98,9 @@ impl Cluster {
     /// The environment of users of this cluster.
     pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
         let of_tool = self.tool.variables().map(|(name, value)| (name.into(), value.to_owned()));
-        of_tool.chain([("SLURM_CONF".into(), self.configuration().into_os_string())]).collect()
+        // Nodes take the folder of temporary files from whoever submits.
+        let own = [("SLURM_CONF", self.configuration()), ("TMPDIR", self.path().to_owned())];
+        of_tool.chain(own.map(|(name, value)| (name.into(), value.into_os_string()))).collect()
     }
 
     /// The program, as a user of this cluster runs it.

@@ -248,7 +248,7 @@ mod tests {
         let new = "0".repeat(64);
         fs::create_dir_all(folder.node(1)).unwrap();
         // Before the first file.
-        delivery.state(&[new.clone()]).unwrap();
+        delivery.state(std::slice::from_ref(&new)).unwrap();
         assert!(collect(&folder, 1, None).unwrap().is_none());
         delivery.deliver(&path).unwrap();
         let sum = collect(&folder, 1, None).unwrap().unwrap().sha256;

@@ -7,10 +7,12 @@ use crate::FleetFolder;
 use crate::failure::{NO_DISK, NOT_EXECUTABLE, NOT_SHARED};
 use crate::folder::ID;
 
-/// What the script does once it knows `folder`, `fleet`, `nodes` and `machine`.
+/// Letters of the fleet's id in the name of the local folder, whose path servers need for their sockets.
+const SHORT: usize = 12;
+
+/// What the script does once it knows `folder`, `fleet`, `short`, `nodes` and `machine`.
 const HEAD: &str = r#"
 node=${SLURM_ARRAY_TASK_ID:-${1:?names the node, from 1}}
-job=${SLURM_ARRAY_JOB_ID:-$fleet}
 own=$folder/node-$node
 
 fail() {
@@ -34,7 +36,7 @@ rm -f -- "$own/exit"
 keep clock "$(date +%s)"
 [ "$(uname -m)" = "$machine" ] || fail @NOT_EXECUTABLE "this machine is $(uname -m), and the program is for $machine"
 
-place=${SLURM_TMPDIR:-${TMPDIR:-/tmp}}/basecase-$job-$node
+place=${SLURM_TMPDIR:-${TMPDIR:-/tmp}}/basecase-$short-$node
 umask 022
 said=$(mkdir -p -- "$place" 2>&1) || fail @NO_DISK "$said"
 [ ! -L "$place" ] && [ -O "$place" ] || fail @NO_DISK "$place belongs to somebody else"
@@ -56,8 +58,15 @@ pub(crate) fn text(folder: &FleetFolder, id: &str, nodes: u32, command: &[String
     let machine = rustix::system::uname().machine().to_string_lossy().into_owned();
     let mut script = "#!/bin/sh\n# Runs one node of a fleet of basecase.\n".to_owned();
     let folder = folder.path().to_string_lossy();
-    let variables =
-        [("folder", &*folder), ("fleet", id), ("nodes", &nodes.to_string()), ("machine", &machine)];
+    // Of the fleet and not of the job: a cluster that is set up anew counts jobs from 1 again, and another job of this fleet goes on.
+    let short = id.get(..SHORT).unwrap_or(id);
+    let variables = [
+        ("folder", &*folder),
+        ("fleet", id),
+        ("short", short),
+        ("nodes", &nodes.to_string()),
+        ("machine", &machine),
+    ];
     for (name, value) in variables {
         let _ = writeln!(script, "{name}={}", quote(value));
     }
@@ -133,7 +142,7 @@ mod tests {
 
         /// The node's folder on its own disk.
         fn local(&self) -> PathBuf {
-            self.place.path().join("tmp").join(format!("basecase-{}-3", self.folder.id().unwrap()))
+            self.place.path().join("tmp").join(format!("basecase-{}-3", &self.folder.id().unwrap()[..SHORT]))
         }
     }
 
@@ -176,11 +185,13 @@ mod tests {
         assert_eq!((output.status.code(), node.folder.exit_code(3)), (Some(5), Some(5)));
         assert!(node.local().join("tried").exists());
         assert!(!fs::read_to_string(node.folder.script()).unwrap().contains("$place/data"));
-        // The scheduler's own number comes before that of the command line, and its job gives the local folder its name.
+        // The scheduler's own number comes before that of the command line; whatever the job, the folder is the fleet's.
         let mut again = node.command();
         again.env("SLURM_ARRAY_TASK_ID", "4").env("SLURM_ARRAY_JOB_ID", "77");
         assert_eq!(again.output().unwrap().status.code(), Some(5));
-        assert!(node.place.path().join("tmp/basecase-77-4/tried").exists());
+        let local = node.local().to_string_lossy().into_owned();
+        let of_other = format!("{}4", local.strip_suffix('3').unwrap());
+        assert!(Path::new(&of_other).join("tried").exists());
     }
 
     #[test]

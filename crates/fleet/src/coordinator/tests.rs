@@ -8,8 +8,11 @@ use basecase_store::Store;
 use super::*;
 use crate::{Delivery, Job};
 
+/// What a scheduler answers each time it is asked.
+type Answer = Box<dyn FnMut() -> Result<Vec<Element>, FleetError>>;
+
 /// A scheduler whose elements the test says.
-struct Said(RefCell<Box<dyn FnMut() -> Result<Vec<Element>, FleetError>>>);
+struct Said(RefCell<Answer>);
 
 impl Said {
     fn new(say: impl FnMut() -> Result<Vec<Element>, FleetError> + 'static) -> Said {

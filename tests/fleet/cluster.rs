@@ -195,7 +195,7 @@ impl Cluster {
         let plugins = plugins.join(format!("usr/lib/{}-linux-gnu/slurm-wlm", std::env::consts::ARCH));
         let mut text = format!(
             "ClusterName=basecase\nSlurmctldHost={host}(127.0.0.1)\nSlurmctldPort={}\n\
-             SlurmUser={user}\nSlurmdUser={user}\nAuthType=auth/munge\nAuthInfo=socket={folder}/munge.socket\n\
+             SlurmUser={user}\nSlurmdUser={user}\nAuthType=auth/munge\nAuthInfo=socket={folder}/munge.socket,cred_expire=10\n\
              CommunicationParameters=NoInAddrAny,NoCtldInAddrAny\nPluginDir={}\n\
              ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nSelectType=select/cons_tres\n\
              JobAcctGatherType=jobacct_gather/none\nMpiDefault=none\nReturnToService=2\n\

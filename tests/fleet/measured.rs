@@ -15,7 +15,7 @@ use crate::cluster::Cluster;
 /// How long anything may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Rounds of a step on each node.
+/// The most rounds of a step on each node; what both have decided together gets no more.
 const ROUNDS: usize = 16;
 /// At most twice as many over both nodes, with short times: verdicts are not what this is about.
 const COMMAND: [&str; 12] = [
@@ -125,7 +125,7 @@ fn two_nodes_measure_one_experiment_through_the_deaths_of_a_node_and_of_the_coor
         for (of, rounds) in rounds.iter_mut().filter(|((step, _), _)| step != "load") {
             rounds.sort_unstable();
             assert!(rounds.windows(2).all(|pair| pair[0] < pair[1]), "{of:?} twice: {rounds:?}");
-            assert_eq!(rounds.len(), ROUNDS, "{of:?}: {rounds:?}");
+            assert!((1..=ROUNDS).contains(&rounds.len()), "{of:?}: {rounds:?}");
         }
     }
     drop(store);

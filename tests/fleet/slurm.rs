@@ -123,7 +123,10 @@ fn a_node_whose_machine_dies_is_told_and_goes_on_elsewhere() {
     let news = look_until(&cluster, &mut coordinator, "node 1 is in the queue again", |standing| {
         standing.elements[0].state == Requeued
     });
-    assert!(news.iter().any(|line| line.starts_with("node 1 was broken off")), "{news:?}");
+    assert!(
+        news.iter().any(|line| line.starts_with("node 1 on n") && line.contains("was broken off")),
+        "{news:?}"
+    );
     cluster.start_node(killed);
     // Slurm lets an element wait for two minutes, so that what ends the old one does not end the new one.
     let changed = cluster.output("scontrol", &["update", &format!("JobId={job}_1"), "StartTime=now+25"]);

@@ -5,4 +5,7 @@
 mod cluster;
 mod manifests;
 mod measured;
+#[path = "../formats/schema.rs"]
+#[expect(dead_code, reason = "the tests of formats ask more of schemas")]
+mod schema;
 mod slurm;

@@ -6,11 +6,13 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use basecase_model::Trial;
 use basecase_store::Store;
 use basecase_tests::running::MICROBENCHMARKS;
 use serde_json::Value;
 
 use crate::cluster::Cluster;
+use crate::schema::Schema;
 
 /// How long anything may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -98,6 +100,9 @@ fn two_nodes_measure_one_experiment_through_the_deaths_of_a_node_and_of_the_coor
     assert_eq!(code, Some(0), "{said}");
     let status: Value = serde_json::from_str(&status).unwrap();
     assert_eq!(status["nodes"].as_array().map(Vec::len), Some(2), "{status}");
+    let schema = Schema::named("fleet-status");
+    schema.assert_fits(&status);
+    schema.assert_refuses(&status, "/nodes/0/state", "lost".into());
     let host = status["nodes"][0]["host"].as_str().unwrap_or("n1").to_owned();
 
     first.kill();
@@ -119,7 +124,7 @@ fn two_nodes_measure_one_experiment_through_the_deaths_of_a_node_and_of_the_coor
     assert_eq!(experiments.len(), 2);
     for experiment in &experiments {
         let mut rounds: BTreeMap<(String, String), Vec<u32>> = BTreeMap::new();
-        for trial in store.trials(&experiment.id).unwrap().into_iter().filter(|trial| trial.is_complete()) {
+        for trial in store.trials(&experiment.id).unwrap().into_iter().filter(Trial::is_complete) {
             rounds.entry((trial.step, trial.candidate)).or_default().push(trial.place.round);
         }
         for (of, rounds) in rounds.iter_mut().filter(|((step, _), _)| step != "load") {

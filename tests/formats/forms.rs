@@ -30,6 +30,8 @@ fn wrong() -> Vec<(&'static str, &'static str, Value)> {
         ("server-list", "/0/dbms", json!("abacus")),
         ("doctor", "/findings/0/severity", json!("awful")),
         ("defaults", "/gate/budget", json!({ "minutes": 20 })),
+        // Held against what a fleet prints in `tests/fleet`.
+        ("fleet-status", "/nodes/0/state", json!("lost")),
         ("fleet", "/kinds/0/steps/0/verdict", json!("maybe")),
         ("bmf", "/point-query_range=100", json!({ "throughput": { "lower_value": 1 } })),
         ("experiment-file", "/candidate", json!(["sqlite"])),

@@ -3,6 +3,7 @@
 //!     cargo run --release -p basecase-lab --example merged_stores -- 100 1000
 //!
 //! makes so many stores of so many trials each, as nodes of a fleet deliver them, and merges them into a new one.
+#![expect(clippy::print_stdout, reason = "the figures go to the terminal")]
 
 use std::time::Instant;
 

@@ -18,10 +18,16 @@ pub(crate) struct FleetArguments {
     /// Measure on several machines through this scheduler, and judge their rounds together
     ///
     /// The store gets what all of them measured. Ctrl-C leaves the job running, and the same command comes back to it
-    #[arg(long = "fleet", value_enum, value_name = "SCHEDULER", conflicts_with = "node")]
+    #[arg(
+        long = "fleet",
+        value_enum,
+        value_name = "SCHEDULER",
+        hide_short_help = true,
+        conflicts_with = "node"
+    )]
     pub(crate) scheduler: Option<SchedulerArgument>,
     /// Number of machines; given larger later, more join
-    #[arg(long, value_name = "N", requires = "scheduler", value_parser = clap::value_parser!(u32).range(1..=MOST_NODES))]
+    #[arg(long, hide_short_help = true, value_name = "N", requires = "scheduler", value_parser = clap::value_parser!(u32).range(1..=MOST_NODES))]
     pub(crate) nodes: Option<u32>,
     /// Options for sbatch, e.g. '--partition=bench --exclusive --constraint=epyc'
     #[arg(long, hide_short_help = true, value_name = "OPTIONS", requires = "scheduler", allow_hyphen_values = true, value_parser = shell_words)]

@@ -30,7 +30,7 @@ const INTERVAL: Duration = Duration::from_secs(5);
 pub(crate) fn run(arguments: &Fleet) -> Result<()> {
     match &arguments.command {
         FleetCommand::Status { store, json } => status::run(store, *json),
-        FleetCommand::Manifest(manifest) => output::print(&manifest_of(manifest)),
+        FleetCommand::Manifest(manifest) => output::print(&manifest_of(manifest)?),
     }
 }
 
@@ -58,19 +58,26 @@ pub(crate) fn check(arguments: &PlaceArguments) -> Result<()> {
     Ok(())
 }
 
-fn manifest_of(manifest: &Manifest) -> String {
+/// Most jobs of a matrix of GitHub (docs.github.com, "Usage limits").
+const MOST_GITHUB_JOBS: u32 = 256;
+
+fn manifest_of(manifest: &Manifest) -> Result<String> {
     let request = ManifestRequest {
         name: manifest.name.clone(),
-        runner: manifest.runner.clone(),
-        install: manifest.install.clone().unwrap_or_default(),
         nodes: manifest.nodes,
         command: manifest.command.clone(),
         image: manifest.image.clone().unwrap_or_default(),
         claim: manifest.claim.clone().unwrap_or_default(),
+        runner: manifest.runner.clone(),
+        install: manifest.install.clone().unwrap_or_default(),
     };
     match manifest.of {
-        ManifestKind::Kubernetes => kubernetes(&request),
-        ManifestKind::Github => github(&request),
+        ManifestKind::Kubernetes => Ok(kubernetes(&request)),
+        ManifestKind::Github if manifest.nodes > MOST_GITHUB_JOBS => bail!(
+            "a matrix of GitHub has at most {MOST_GITHUB_JOBS} jobs, and {} nodes are asked for\nhint: take fewer nodes, or another scheduler",
+            manifest.nodes
+        ),
+        ManifestKind::Github => Ok(github(&request)),
     }
 }
 

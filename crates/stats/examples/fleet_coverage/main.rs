@@ -15,6 +15,8 @@ use basecase_stats::{
 use fleets::{Draws, Node, Truth, effect_on, first};
 
 type Failure = Box<dyn Error + Send + Sync>;
+/// Prints one table of so many experiments.
+type Table = fn(usize) -> Result<(), Failure>;
 
 /// The smallest effect that matters.
 const MARGIN: f64 = 0.02;
@@ -29,8 +31,7 @@ fn main() -> Result<(), Failure> {
     let experiments = std::env::args().nth(1).map_or(Ok(10_000), |count| count.parse())?;
     let asked = std::env::args().nth(2);
     println!("{experiments} experiments each\n");
-    let tables: [(&str, fn(usize) -> Result<(), Failure>); 3] =
-        [("speed", speed), ("kind", kinds), ("nodes", fixed)];
+    let tables: [(&str, Table); 3] = [("speed", speed), ("kind", kinds), ("nodes", fixed)];
     for (name, table) in tables {
         if asked.as_deref().is_none_or(|asked| asked == name) {
             table(experiments)?;

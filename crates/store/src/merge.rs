@@ -21,6 +21,12 @@ pub struct Added {
     pub counts: usize,
 }
 
+/// Settings of the connection while stores are merged: rows come from stores that have checked their references, and are put in between
+/// others all over the file. 64 MB of pages.
+const MERGING: &str = "PRAGMA foreign_keys = OFF; PRAGMA cache_size = -64000;";
+/// The settings otherwise.
+const AS_USUAL: &str = "PRAGMA foreign_keys = ON; PRAGMA cache_size = -2000;";
+
 /// Tables whose rows belong to a trial.
 const OF_TRIALS: [&str; 10] = [
     "role",
@@ -42,8 +48,7 @@ impl Store {
     /// [`Problem::Contradiction`] where both have results of their own of the same round, or different ones of one trial; nothing is
     /// added then. When either store cannot be read or written.
     pub fn merge(&mut self, other: &Store) -> Result<Added, StoreError> {
-        let merged = self.add_all_of(other);
-        self.put_in_order().and(merged)
+        Ok(self.merge_all([other])?.into_iter().next().unwrap_or_default())
     }
 
     /// The same with several stores, one after the other, which takes less time. What was added before a contradiction stays.
@@ -54,8 +59,16 @@ impl Store {
         &mut self,
         others: impl IntoIterator<Item = &'a Store>,
     ) -> Result<Vec<Added>, StoreError> {
+        self.set(MERGING)?;
         let merged = others.into_iter().map(|other| self.add_all_of(other)).collect();
-        self.put_in_order().and(merged)
+        let ordered = self.put_in_order();
+        self.set(AS_USUAL)?;
+        ordered.and(merged)
+    }
+
+    fn set(&self, pragmas: &str) -> Result<(), StoreError> {
+        let set = self.connection.execute_batch(pragmas);
+        set.map_err(|error| Problem::from(error).at(&self.path))
     }
 
     /// Puts experiments and trials in the order of their times, whatever order they were merged in.
@@ -133,6 +146,14 @@ fn refuse_contradictions(connection: &Connection, other: &Path) -> Result<(), Pr
              AND (ours.observation = 'profiled') = (told.observation = 'profiled')
          ORDER BY told.sequence",
     )?;
+    connection.execute_batch(
+        "DROP TABLE IF EXISTS temp.known;
+         CREATE TEMP TABLE known AS SELECT theirs.id FROM other.trial AS theirs
+             WHERE EXISTS (SELECT 1 FROM main.trial AS ours WHERE ours.id = theirs.id);",
+    )?;
+    if !connection.query_row("SELECT EXISTS (SELECT 1 FROM temp.known)", [], |row| row.get(0))? {
+        return Ok(());
+    }
     // Warnings may be added to a trial later.
     let own = columns(connection, "trial", &["sequence", "warnings"])?;
     refuse(&format!(
@@ -181,10 +202,7 @@ fn add(connection: &Connection) -> Result<Added, Problem> {
         Ok(connection.execute(&insert, [last(table)?])?)
     };
     connection.execute_batch(
-        "DROP TABLE IF EXISTS temp.known;
-         CREATE TEMP TABLE known AS SELECT theirs.id FROM other.trial AS theirs
-             WHERE EXISTS (SELECT 1 FROM main.trial AS ours WHERE ours.id = theirs.id);
-         UPDATE main.experiment AS ours SET created_at = theirs.created_at, name = theirs.name, facts = theirs.facts
+        "UPDATE main.experiment AS ours SET created_at = theirs.created_at, name = theirs.name, facts = theirs.facts
          FROM other.experiment AS theirs WHERE theirs.id = ours.id
              AND (theirs.created_at, -coalesce(theirs.facts ->> '$.calendar_time.passed_seconds', 0), -length(theirs.facts), theirs.name, theirs.facts)
                  < (ours.created_at, -coalesce(ours.facts ->> '$.calendar_time.passed_seconds', 0), -length(ours.facts), ours.name, ours.facts);
@@ -192,7 +210,7 @@ fn add(connection: &Connection) -> Result<Added, Problem> {
          FROM other.experiment_cell AS theirs
          WHERE theirs.experiment = ours.experiment AND theirs.cell = ours.cell AND theirs.candidate < ours.candidate;
          UPDATE main.trial AS ours SET warnings = theirs.warnings
-         FROM other.trial AS theirs WHERE theirs.id = ours.id
+         FROM other.trial AS theirs WHERE ours.id IN (SELECT id FROM temp.known) AND theirs.id = ours.id
              AND (length(theirs.warnings), theirs.warnings) > (length(ours.warnings), ours.warnings);",
     )?;
     let experiments = insert_in_sequence("experiment")?;

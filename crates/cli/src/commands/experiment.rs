@@ -77,6 +77,15 @@ pub(crate) fn run(arguments: &Run, reporter: &Reporter) -> Result<Outcome> {
     let steps_of = |request: &Request| {
         (!arguments.steps.is_empty()).then(|| request.steps_named(&arguments.steps)).transpose()
     };
+    // A step that is decided at one size is not at another.
+    if places.fleet.scheduler.is_some() && variants.len() > 1 {
+        let names: Vec<String> = variants.into_iter().filter_map(|variant| variant.size).collect();
+        bail!(
+            "--fleet runs one size of a file at a time, and {} has several\nhint: name one with --size: {}",
+            arguments.file.display(),
+            names.join(", ")
+        );
+    }
     // So that a mistake in the last size is found before anything is downloaded.
     for Variant { request, .. } in &variants {
         steps_of(request)?;

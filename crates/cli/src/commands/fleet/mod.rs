@@ -87,13 +87,14 @@ pub(crate) fn coordinate(
     arguments: &PlaceArguments,
     reporter: &Reporter,
 ) -> Result<Outcome> {
-    request.check()?;
-    let fleet = fleet_of(request);
+    let fleet = fleet_of(request)?;
     let mut store = Store::create_or_open(&arguments.store)?;
     let lock = store.lock_for_run(&output::command_line())?;
     make_folder(&arguments.out)?;
     let slurm = Slurm::of_system();
     let folder = FleetFolder::beside(&arguments.store);
+    // Before anything is submitted: the id of a job must not be lost.
+    let _catching = basecase_stop::catch_signals().context("cannot watch for signals")?;
     let submission = submitted(&folder, &slurm, &arguments.fleet, reporter)?;
     let mut shown = Shown::default();
     let mut coordinator = Coordinator::new(folder, &slurm, submission, lock);
@@ -101,42 +102,45 @@ pub(crate) fn coordinate(
         coordinator.cancel()?;
         reporter.note("the job is ended; what its nodes have delivered is reported");
     }
-    let _catching = basecase_stop::catch_signals().context("cannot watch for signals")?;
     let ending = coordinator.run(
         arguments.timing.of(INTERVAL),
-        &mut |collected| judge(&mut store, collected, &fleet),
+        &mut |collected| judge(&mut store, collected, &fleet, reporter),
         &mut |standing| shown.tell(standing, reporter),
     )?;
     drop(coordinator);
     let results = Results::of(&store, &fleet)?;
     results.print(arguments)?;
     results.write_pages(arguments, reporter)?;
-    match ending {
-        Ending::Stopped(_) => {
-            reporter.note(
-                "the nodes go on\nhint: the same command comes back to them; with --cancel it ends them",
-            );
-            Ok(Outcome::CouldNotRun)
-        }
-        Ending::Finished(standing) if standing.failed().is_empty() || arguments.fleet.cancel => {
-            Ok(Outcome::Done)
-        }
-        Ending::Finished(standing) => {
-            let failed: Vec<String> = standing.failed().iter().map(u32::to_string).collect();
-            reporter.note(&format!(
-                "nodes that failed: {}\nhint: the same command runs them again, and they go on with what they have delivered",
-                failed.join(", ")
-            ));
-            Ok(Outcome::CouldNotRun)
-        }
+    Ok(outcome(&ending, arguments.fleet.cancel, reporter))
+}
+
+/// How watching ended, and what the user can do now.
+fn outcome(ending: &Ending, is_cancelled: bool, reporter: &Reporter) -> Outcome {
+    let Ending::Finished(standing) = ending else {
+        reporter
+            .note("the nodes go on\nhint: the same command comes back to them; with --cancel it ends them");
+        return Outcome::CouldNotRun;
+    };
+    let failed: Vec<String> = standing.failed().iter().map(u32::to_string).collect();
+    if failed.is_empty() || is_cancelled {
+        return Outcome::Done;
     }
+    reporter.note(&format!(
+        "nodes that failed: {}\nhint: the same command runs them again, and they go on with what they have delivered",
+        failed.join(", ")
+    ));
+    Outcome::CouldNotRun
 }
 
 /// The fleet that runs a request.
-fn fleet_of(request: &Request) -> String {
+///
+/// # Errors
+/// When the request is impossible, as nodes would find out.
+fn fleet_of(request: &Request) -> Result<String> {
     let mut first = request.clone();
     first.on_node(Node { number: 1, of: 1 });
-    first.node.map(|node| node.fleet).unwrap_or_default()
+    first.check()?;
+    Ok(first.node.map(|node| node.fleet).unwrap_or_default())
 }
 
 /// What is submitted: what was before, with more nodes if more are wanted now, and those again that failed.
@@ -210,14 +214,20 @@ fn order(
     Ok(submission)
 }
 
-/// Merges what nodes delivered, and judges all there is.
-fn judge(store: &mut Store, collected: &[Collected], fleet: &str) -> Result<Judged> {
+/// Merges what nodes delivered, and judges all there is. What contradicts the rest is told and left out.
+fn judge(store: &mut Store, collected: &[Collected], fleet: &str, reporter: &Reporter) -> Result<Judged> {
     let open = |delivery: &Collected| {
         let opened = Store::open_read_only(&delivery.path);
         opened.with_context(|| format!("cannot take what node {} delivered", delivery.node))
     };
     let delivered: Vec<Store> = collected.iter().map(open).collect::<Result<_>>()?;
-    store.merge_all(&delivered)?;
+    if store.merge_all(&delivered).is_err() {
+        for (delivery, delivered) in collected.iter().zip(&delivered) {
+            if let Err(error) = store.merge(delivered) {
+                reporter.note(&format!("node {} is left out for now: {error}", delivery.node));
+            }
+        }
+    }
     let results = Results::of(store, fleet)?;
     Ok(Judged { decided: results.decided(), rounds: results.rounds() })
 }

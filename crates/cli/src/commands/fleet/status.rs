@@ -55,7 +55,9 @@ pub(super) fn run(store: &Path, json: bool) -> Result<()> {
             FleetFolder::beside(store).path().display()
         );
     };
-    let submission = folder.submission()?.context("nothing was submitted for this store yet")?;
+    let submission = folder
+        .submission()?
+        .context("nothing was submitted for this store yet\nhint: the command with --fleet submits it")?;
     // Also what the coordinator has not collected yet, in a store of our own: it may run right now.
     let place = tempfile::tempdir().context("cannot make a temporary folder")?;
     let mut all = Store::create_or_open(&place.path().join("all.sqlite"))?;

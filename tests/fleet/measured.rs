@@ -135,6 +135,11 @@ fn two_nodes_measure_one_experiment_through_the_deaths_of_a_node_and_of_the_coor
     }
     drop(store);
 
+    // As the workflow of `fleet manifest github` asks for it.
+    let (code, markdown, said) =
+        printed(&mut cluster.basecase(&["report", "fleet.sqlite", "--format", "md"]));
+    assert!(code == Some(0) && markdown.starts_with("# "), "{code:?}\n{said}{markdown}");
+
     // What nodes delivered gives the same in any order, and all was collected.
     let report = |store: &str| {
         let (code, text, said) = printed(&mut cluster.basecase(&["report", store, "--format", "json"]));

@@ -114,6 +114,8 @@ impl TextFormat {
     pub const TEXT: TextFormat = text::FORMAT;
     /// What a run ends with: sentences, and the table of what changed.
     pub const ANSWER: TextFormat = text::ANSWER;
+    /// Markdown.
+    pub const MARKDOWN: TextFormat = markdown::FORMAT;
     /// One JSON object.
     pub const JSON: TextFormat = json::FORMAT;
 

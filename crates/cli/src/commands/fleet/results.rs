@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result, bail};
 use basecase_analysis::{Counted, Fleet, Stored, fleet_of};
 use basecase_model::{Experiment, StepCount};
-use basecase_report::{Options, TextFormat};
+use basecase_report::{Format, Options, TextFormat, Written};
 use basecase_store::Store;
 
 use crate::arguments::{PlaceArguments, Report};
@@ -111,22 +111,21 @@ pub(crate) fn report(store: &Store, fleet: &str, arguments: &Report, options: Op
             )?);
         }
     };
-    let format = arguments.format;
-    if format.name() == "html" {
+    if let Format::Pages(_) = arguments.format {
         let page = basecase_report::write_fleet(nodes, &options, &arguments.out)?;
-        return output::print(&format!("{}\n", page.display()));
+        return output::print_written(Written::Page(page));
     }
     let answer = basecase_report::fleet(nodes);
-    match format.name() {
+    match arguments.format.name() {
         name if name == TextFormat::JSON.name => output::print_report(&answer.json),
         name if name == TextFormat::TEXT.name || name == TextFormat::ANSWER.name => {
             output::print_report(&answer.document.text(options.ansi))
         }
-        "markdown" => output::print_report(&answer.document.markdown()),
+        name if name == TextFormat::MARKDOWN.name => output::print_report(&answer.document.markdown()),
         name => {
             let ids: Vec<&str> = nodes.iter().map(|(experiment, _)| experiment.id.as_str()).collect();
             bail!(
-                "{name} is a format for one machine, and this store has {} nodes of one experiment\nhint: name one of them with --experiment: {}; or use html, text, markdown or json",
+                "{name} is a format for one machine, and this store has {} nodes of one experiment\nhint: name one of them with --experiment: {}; or use html, text, md or json",
                 ids.len(),
                 ids.join(", ")
             )

@@ -6,6 +6,7 @@ use basecase_model::{CandidateFacts, Experiment, FleetNode, StepCount, Trial};
 use basecase_stats::{FleetDecision, FleetJudgement, JudgementError, NodeTrials};
 
 use crate::Stored;
+use crate::judged::order;
 
 /// What the nodes of a fleet measured.
 pub struct Fleet<'a> {
@@ -154,10 +155,8 @@ impl<'a> MachineKind<'a> {
             own.map(|((step, candidate), found)| FleetJudged { step, candidate, found }).collect();
         let size = |judged: &FleetJudged<'_>| judged.found.decision.estimate.map_or(0.0, f64::abs);
         own.sort_by(|one, other| {
-            one.order()
-                .cmp(&other.order())
-                .then(size(other).total_cmp(&size(one)))
-                .then(one.step.cmp(&other.step))
+            let of = |judged: &FleetJudged<'_>| order(judged.found.decision.verdict);
+            of(one).cmp(&of(other)).then(size(other).total_cmp(&size(one))).then(one.step.cmp(&other.step))
         });
         own
     }
@@ -176,17 +175,6 @@ impl<'a> MachineKind<'a> {
         };
         let steps = self.experiment().steps.iter().enumerate().filter(|(_, step)| step.is_compared());
         steps.filter(is_decided).map(|(_, step)| step.name.clone())
-    }
-}
-
-impl FleetJudged<'_> {
-    fn order(&self) -> u8 {
-        use basecase_stats::Verdict::{Improvement, NoChange, NotEnoughData, Regression};
-        match self.found.decision.verdict {
-            Regression | Improvement => 0,
-            NotEnoughData => 1,
-            NoChange => 2,
-        }
     }
 }
 

@@ -64,6 +64,15 @@ impl fmt::Display for Attribution {
     }
 }
 
+/// The place of a verdict among others: changes first, then what is open, then what is unchanged.
+pub(crate) fn order(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Regression | Verdict::Improvement => 0,
+        Verdict::NotEnoughData => 1,
+        Verdict::NoChange => 2,
+    }
+}
+
 /// The summary over the steps of a contender.
 #[derive(Clone, Copy)]
 pub struct JudgedSuite<'a> {
@@ -167,11 +176,7 @@ impl Judged<'_> {
     }
 
     fn order(&self) -> u8 {
-        match self.throughput.verdict {
-            Verdict::Regression | Verdict::Improvement => 0,
-            Verdict::NotEnoughData => 1,
-            Verdict::NoChange => 2,
-        }
+        order(self.throughput.verdict)
     }
 
     /// What throughput and CPU time per operation together say about the cause; `None` if they say nothing.

@@ -81,4 +81,9 @@ impl ElementState {
     pub fn has_ended(self) -> bool {
         !matches!(self, ElementState::Waiting | ElementState::Running | ElementState::Requeued)
     }
+
+    /// Whether it has ended, and not well.
+    pub fn has_failed(self) -> bool {
+        self.has_ended() && self != ElementState::Done
+    }
 }

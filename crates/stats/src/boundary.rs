@@ -73,11 +73,17 @@ fn arriving(survivors: Option<&Survivors>, at: f64, sd: f64) -> f64 {
 
 /// The zero of a decreasing function between 0 and 40 × `scale`.
 fn bound(excess: impl Fn(f64) -> f64, scale: f64) -> f64 {
-    let (mut low, mut high) = (0.0, scale);
+    let (low, mut high) = (0.0, scale);
     while excess(high) > 0.0 && high < 40.0 * scale {
         high += scale;
     }
-    for _ in 0..40 {
+    let [low, high] = halved(excess, [low, high], 40);
+    0.5 * (low + high)
+}
+
+/// The interval around the zero of a decreasing function, halved so many times.
+pub(crate) fn halved(excess: impl Fn(f64) -> f64, [mut low, mut high]: [f64; 2], times: u32) -> [f64; 2] {
+    for _ in 0..times {
         let middle = 0.5 * (low + high);
         if excess(middle) > 0.0 {
             low = middle;
@@ -85,7 +91,7 @@ fn bound(excess: impl Fn(f64) -> f64, scale: f64) -> f64 {
             high = middle;
         }
     }
-    0.5 * (low + high)
+    [low, high]
 }
 
 #[cfg(test)]

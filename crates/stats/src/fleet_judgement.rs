@@ -9,7 +9,7 @@ use crate::fleet::{FleetComparison, FleetDecision, FleetRound};
 use crate::interim_data::{effects, has_stalls};
 use crate::judgement::judge_of;
 use crate::pair::Pair;
-use crate::{Judge, JudgedMetric, JudgementError, Round};
+use crate::{JudgedMetric, JudgementError, Round};
 
 /// What one node measured: an experiment of its own, with its trials.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +24,6 @@ pub struct NodeTrials<'a> {
 #[derive(Debug, Clone, Default)]
 pub struct FleetJudgement {
     decisions: BTreeMap<(usize, usize), FleetDecision>,
-    judge: Option<Judge>,
 }
 
 /// A step and a contender, with the rounds of each node.
@@ -68,7 +67,7 @@ impl FleetJudgement {
             decisions.iter_mut().for_each(|found| found.decision.withhold());
         }
         let places = compared.iter().map(|compared| compared.place);
-        Ok(FleetJudgement { decisions: places.zip(decisions).collect(), judge: Some(judge) })
+        Ok(FleetJudgement { decisions: places.zip(decisions).collect() })
     }
 
     /// The decision on a step of a candidate, both by their numbers.
@@ -79,11 +78,6 @@ impl FleetJudgement {
     /// All decisions, by the numbers of step and candidate.
     pub fn decisions(&self) -> impl Iterator<Item = ((usize, usize), &FleetDecision)> {
         self.decisions.iter().map(|(place, decision)| (*place, decision))
-    }
-
-    /// The judge with its plan; `None` without rounds.
-    pub fn judge(&self) -> Option<&Judge> {
-        self.judge.as_ref()
     }
 }
 

@@ -70,8 +70,11 @@ impl Standing {
 
     /// The nodes that did not end well.
     pub fn failed(&self) -> BTreeSet<u32> {
-        let failed = |element: &&Element| element.state.has_ended() && element.state != ElementState::Done;
-        self.elements.iter().filter(failed).map(|element| element.node).collect()
+        self.elements
+            .iter()
+            .filter(|element| element.state.has_failed())
+            .map(|element| element.node)
+            .collect()
     }
 }
 

@@ -190,7 +190,7 @@ impl<'r, 'a> Known<'r, 'a> {
 }
 
 /// E.g. `+6.1 ±1.1`: half the width of its interval.
-fn compact(effect: &Effect) -> String {
+pub(super) fn compact(effect: &Effect) -> String {
     let half = effect.half_interval(1).map(|half| format!(" {half}"));
     format!("{}{}", effect.percent_text(), half.unwrap_or_default())
 }

@@ -3,9 +3,10 @@
 use basecase_analysis::{Effect, FleetJudged, MachineKind, Member};
 use basecase_stats::{FleetDecision, Interval};
 
+use super::answer::compact;
 use super::relative::decided;
 use super::{Column, MISSING, Row, Table, TableCell};
-use crate::words::{EffectWords as _, effect_on_nodes, label, percent_range, percent_text};
+use crate::words::{effect_on_nodes, label, percent_range, percent_text};
 
 /// How to read what a kind of machine found.
 const READING: &str = "Change in throughput, in per cent of the base case. The verdict is about these nodes.";
@@ -61,12 +62,6 @@ fn differ(found: &FleetDecision) -> String {
         Some(found) if found.hosts_differ => "yes".to_owned(),
         Some(_) => "not for certain".to_owned(),
     }
-}
-
-/// E.g. `+6.1 ±1.1`.
-fn compact(effect: &Effect) -> String {
-    let half = effect.half_interval(1).map(|half| format!(" {half}"));
-    format!("{}{}", effect.percent_text(), half.unwrap_or_default())
 }
 
 fn with_half(estimate: f64, interval: Interval) -> String {

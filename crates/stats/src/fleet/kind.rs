@@ -2,6 +2,7 @@
 
 use super::KindEffect;
 use super::node_means::NodeMeans;
+use crate::boundary::halved;
 use crate::discovery::adjusted;
 use crate::distribution::{chi_squared_quantile, chi_squared_tail, normal_tail, t_critical, t_p_value};
 use crate::interval::Interval;
@@ -11,6 +12,9 @@ use crate::verdict::Verdict;
 
 /// From so many nodes with two rounds on, something is said of their kind.
 const NODES: usize = 5;
+
+/// How often the interval around a solution is halved.
+const HALVINGS: u32 = 50;
 
 /// How many values of the variance within nodes a prediction considers.
 const WITHIN: usize = 9;
@@ -68,14 +72,7 @@ pub(super) fn between_variance(members: &[&NodeMeans]) -> f64 {
     while excess(high) > 0.0 {
         (low, high) = (high, 4.0 * high);
     }
-    for _ in 0..50 {
-        let middle = 0.5 * (low + high);
-        if excess(middle) > 0.0 {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
+    let [low, high] = halved(excess, [low, high], HALVINGS);
     0.5 * (low + high)
 }
 
@@ -123,14 +120,6 @@ fn prediction_half_width(means: &NodeMeans, members: &[&NodeMeans], alpha: f64) 
         tails.sum::<f64>() / WITHIN as f64
     };
     let widest = chances.iter().map(|(_, deviation)| *deviation).fold(0.0, f64::max);
-    let (mut low, mut high) = (0.0, 10.0 * widest);
-    for _ in 0..50 {
-        let middle = 0.5 * (low + high);
-        if left_out(middle) > alpha {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
+    let [_, high] = halved(|half_width| left_out(half_width) - alpha, [0.0, 10.0 * widest], HALVINGS);
     high
 }

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use basecase_fleet::{
-    Collected, Coordinator, Element, ElementState, Ending, FleetFolder, Judged, ManifestRequest, Order,
-    Scheduler, Slurm, Standing, Submission, github, kubernetes, submit,
+    Collected, Coordinator, Ending, FleetFolder, Judged, ManifestRequest, Order, Scheduler, Slurm, Standing,
+    Submission, github, kubernetes, submit,
 };
 use basecase_lab::{Node, Request};
 use basecase_store::Store;
@@ -170,8 +170,7 @@ fn submitted(
     }
     let nodes = arguments.nodes.unwrap_or(before.nodes).max(before.nodes);
     let elements = before.elements(folder, scheduler)?;
-    let has_failed = |element: &&Element| element.state.has_ended() && element.state != ElementState::Done;
-    let again = elements.iter().filter(has_failed).map(|element| element.node);
+    let again = elements.iter().filter(|element| element.state.has_failed()).map(|element| element.node);
     let missing: BTreeSet<u32> = again.chain(before.nodes + 1..=nodes).collect();
     if missing.is_empty() || arguments.cancel {
         reporter.note(&format!(

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::counts::{CALLGRIND, can_count};
 use crate::refusals::refusal;
-use crate::sqlite_repository::{QUERY, Repository, flags};
+use basecase_tests::sqlite_repository::{QUERY, Repository, flags};
 
 #[test]
 fn the_commit_that_made_a_query_slower_is_named_and_one_that_does_not_compile_is_passed_over() {

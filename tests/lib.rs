@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 pub mod causes;
 pub mod running;
+pub mod sqlite_repository;
 
 /// A folder that is removed with all it holds, for the program to work in.
 ///

@@ -77,6 +77,7 @@ const BESIDE: &[(&str, &[&str])] = &[
             "crates/model/src/commit.rs",
             "crates/model/src/experiment.rs",
             "crates/model/src/facts.rs",
+            "crates/model/src/hexadecimal.rs",
             "crates/model/src/lib.rs",
             "crates/model/src/name.rs",
             "crates/model/src/operation.rs",

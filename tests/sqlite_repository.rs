@@ -4,17 +4,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use basecase_tests::Sandbox;
 use serde_json::Value;
 
+use crate::{Sandbox, workspace};
+
 /// A repository of SQLite whose commits compile in no time: its one file adds to a library that is compiled already.
-pub(crate) struct Repository<'a> {
+#[derive(Debug)]
+pub struct Repository<'a> {
     sandbox: &'a Sandbox,
 }
 
 impl<'a> Repository<'a> {
     /// An empty one in the folder `r`.
-    pub(crate) fn new(sandbox: &'a Sandbox) -> Self {
+    pub fn new(sandbox: &'a Sandbox) -> Self {
         fs::create_dir(sandbox.path().join("r")).unwrap();
         let repository = Repository { sandbox };
         repository.git(&["init", "-q", "-b", "main"]);
@@ -24,7 +26,7 @@ impl<'a> Repository<'a> {
     }
 
     /// What git says in it.
-    pub(crate) fn git(&self, arguments: &[&str]) -> String {
+    pub fn git(&self, arguments: &[&str]) -> String {
         let mut command = Command::new("git");
         command.args(["-c", "user.name=A. Author", "-c", "user.email=a@example.org"]).args(arguments);
         command
@@ -40,7 +42,7 @@ impl<'a> Repository<'a> {
     }
 
     /// A commit with a loop of so many turns for each row; its hash.
-    pub(crate) fn commit(&self, subject: &str, turns: u32, error: &str) -> String {
+    pub fn commit(&self, subject: &str, turns: u32, error: &str) -> String {
         let source = format!(
             "/* {subject} */\n{error}\nstruct sqlite3_stmt;\nint real_sqlite3_step(struct sqlite3_stmt *statement);\n\
              int sqlite3_step(struct sqlite3_stmt *statement) {{\n  for (volatile int turn = 0; turn < {turns}; turn++) {{}}\n  \
@@ -59,12 +61,7 @@ fn amalgamation() -> PathBuf {
     // Only what this machine needs is sure to be here.
     let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let arguments = ["metadata", "--format-version", "1", "--offline", "--locked", "--filter-platform"];
-    let told = Command::new(cargo)
-        .args(arguments)
-        .arg(platform)
-        .current_dir(basecase_tests::workspace())
-        .output()
-        .unwrap();
+    let told = Command::new(cargo).args(arguments).arg(platform).current_dir(workspace()).output().unwrap();
     let told: Value = serde_json::from_slice(&told.stdout).unwrap();
     let packages = told["packages"].as_array().unwrap().iter();
     let package = packages.into_iter().find(|package| package["name"] == "libsqlite3-sys").unwrap();
@@ -72,7 +69,7 @@ fn amalgamation() -> PathBuf {
 }
 
 /// Compiles SQLite without the function that commits have, and returns the flags with which they are compiled.
-pub(crate) fn flags(sandbox: &Sandbox) -> String {
+pub fn flags(sandbox: &Sandbox) -> String {
     let object = sandbox.path().join("real.o");
     let source = amalgamation().join("sqlite3.c");
     let compiled = Command::new("gcc")
@@ -91,5 +88,5 @@ pub(crate) fn flags(sandbox: &Sandbox) -> String {
 }
 
 /// The step that is measured, and its tables.
-pub(crate) const QUERY: [&str; 8] =
+pub const QUERY: [&str; 8] =
     ["--workload", "microbenchmarks", "--list", "point-query", "--tables", "1", "--rows", "500"];

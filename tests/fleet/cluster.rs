@@ -84,6 +84,11 @@ impl Cluster {
         Some(cluster)
     }
 
+    /// What lies in its folder.
+    pub(crate) fn sandbox(&self) -> &Sandbox {
+        &self.sandbox
+    }
+
     /// Its folder, which every node sees.
     pub(crate) fn path(&self) -> &Path {
         self.sandbox.path()

@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "a test that skips says why")]
 
 mod cluster;
+mod history;
 mod manifests;
 mod measured;
 #[path = "../formats/schema.rs"]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use basecase_analysis::{Counted, Stored};
+use basecase_analysis::{Counted, Fleet, Stored};
 use basecase_builds::SourceBuild;
 use basecase_model::Dbms;
 use basecase_report::{Options, TextFormat, fixture, history, render};
@@ -138,7 +138,10 @@ fn histories() {
 #[test]
 fn fleets() {
     let effects = [-0.06, -0.05, 0.1, -0.06, -0.055, -0.061];
-    let of = |nodes: usize| json_of(&basecase_report::fleet(&fixture::fleet(&effects[..nodes], 6)).json);
+    let of = |nodes: usize| {
+        let nodes = fixture::fleet(&effects[..nodes], 6);
+        json_of(&basecase_report::fleet(&Fleet::of(&nodes)).json)
+    };
     let written = [of(6), of(1), of(0)];
     let told = written[0].to_string();
     assert!(told.contains("prediction") && told.contains("\"stands_out\":3"), "{told}");

@@ -46,28 +46,41 @@ pub struct FleetJudged<'k> {
     pub found: &'k FleetDecision,
 }
 
-/// What several nodes counted, each a share of the candidates beside the base case, as one experiment. Of what two of them counted, the first
-/// that was counted stands. `None` of nothing.
+/// What several nodes counted, each a share of the candidates beside the base case or a piece of a course, as one experiment. Parts share
+/// counts, of the base case at least: each is told once. Candidates keep the order that they have in all parts. `None` of nothing.
 pub fn joined(parts: &[(Experiment, Vec<StepCount>)]) -> Option<(Experiment, Vec<StepCount>)> {
     let mut parts: Vec<&(Experiment, Vec<StepCount>)> = parts.iter().collect();
-    parts.sort_by_key(|(experiment, _)| (experiment.node.as_ref().map(|node| node.number), &experiment.id));
+    parts.sort_by_key(|(experiment, _)| {
+        (experiment.node.as_ref().map(|node| node.number), &experiment.created_at, &experiment.id)
+    });
     let (mut experiment, mut counts) = (*parts.first()?).clone();
     // Counts of another kind of machine are never mixed with these.
     parts.retain(|(other, _)| other.host.id == experiment.host.id);
     for (other, others) in parts.into_iter().skip(1) {
-        let is_new =
-            |facts: &&CandidateFacts| experiment.candidates.iter().all(|known| known.name != facts.name);
-        let new: Vec<CandidateFacts> = other.candidates.iter().filter(is_new).cloned().collect();
-        experiment.candidates.extend(new);
+        add_in_order(&mut experiment.candidates, &other.candidates);
         counts.extend(others.iter().cloned());
     }
     counts.sort_by(|one, other| one.started_at.cmp(&other.started_at).then(one.cell.cmp(&other.cell)));
     let mut seen = BTreeSet::new();
-    counts.retain(|count| !count.is_complete() || seen.insert((count.cell.clone(), count.start)));
+    counts.retain(|count| seen.insert((count.cell.clone(), count.start, count.started_at.clone())));
     if let Some(fleet) = experiment.node.take() {
         experiment.id = fleet.fleet;
     }
     Some((experiment, counts))
+}
+
+/// Adds what is not there yet, each before the next one in its own order that is there, or else at the end.
+fn add_in_order(candidates: &mut Vec<CandidateFacts>, others: &[CandidateFacts]) {
+    let mut next = None;
+    for facts in others.iter().rev() {
+        let place = candidates.iter().position(|known| known.name == facts.name);
+        let place = place.unwrap_or_else(|| {
+            let place = next.unwrap_or(candidates.len());
+            candidates.insert(place, facts.clone());
+            place
+        });
+        next = Some(place);
+    }
 }
 
 /// The fleet that an experiment is a part of, if it is one node's.

@@ -1,6 +1,6 @@
 //! The steps of a contender by what was decided about them.
 
-use basecase_stats::{Decision, Interval, Outlook, Verdict};
+use basecase_stats::{Outlook, Verdict};
 
 use crate::judged::Judged;
 use crate::results::Results;
@@ -34,7 +34,7 @@ impl<'a> Results<'a> {
         };
         let clearest_first = |verdict: Verdict| {
             let mut found = of(verdict);
-            found.sort_by(|one, other| nearest(other.throughput).total_cmp(&nearest(one.throughput)));
+            found.sort_by(|one, other| other.throughput.nearest().total_cmp(&one.throughput.nearest()));
             found
         };
         (!judged.is_empty()).then(|| Tally {
@@ -73,15 +73,6 @@ pub fn seconds_to_settle<'j, 'a: 'j>(
     seconds.reduce(together)
 }
 
-/// How far the nearer end of an interval is from 0, as a logarithm; 0 without an interval, or if it holds 0.
-fn nearest(decision: &Decision) -> f64 {
-    match decision.interval {
-        Some(Interval { lower, .. }) if lower > 0.0 => lower,
-        Some(Interval { upper, .. }) if upper < 0.0 => -upper,
-        _ => 0.0,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,7 +96,7 @@ mod tests {
             assert_eq!((steps.len(), tally.steps()), (judged.count(), tally.steps()));
             for found in [&tally.faster, &tally.slower] {
                 assert!(
-                    found.is_sorted_by(|one, other| nearest(one.throughput) >= nearest(other.throughput))
+                    found.is_sorted_by(|one, other| one.throughput.nearest() >= other.throughput.nearest())
                 );
             }
         }

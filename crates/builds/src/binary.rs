@@ -8,10 +8,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use basecase_model::{Version, optimisation_flag};
+use basecase_model::{Version, hexadecimal, optimisation_flag};
 use sha2::{Digest, Sha256};
-
-use crate::checksum::hex;
 
 /// The facts found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -72,7 +70,7 @@ pub(crate) fn code_and_data(program: &Path) -> io::Result<String> {
             hash.update(section.data().map_err(io::Error::other)?);
         }
     }
-    Ok(hex(&hash.finalize()))
+    Ok(hexadecimal(&hash.finalize()))
 }
 
 /// One section of an object file; empty if there is none of this name.

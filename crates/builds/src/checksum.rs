@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use basecase_model::hexadecimal;
 use sha2::{Digest, Sha256};
 
 /// The SHA-256 of a file, in hexadecimal digits.
@@ -18,10 +19,5 @@ pub(crate) fn sha256_of(path: &Path) -> io::Result<String> {
         }
         hash.update(&buffer[..length]);
     }
-    Ok(hex(&hash.finalize()))
-}
-
-/// Bytes in hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    Ok(hexadecimal(&hash.finalize()))
 }

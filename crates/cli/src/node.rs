@@ -91,14 +91,14 @@ impl Observer for Delivering {
     fn notice(&mut self, event: Event<'_>) {
         let is_due = match &event {
             Event::RoundEnds { .. } => true,
-            Event::CountStored { .. } => {
-                self.counts_at.is_none_or(|before| before.elapsed() >= DELIVER_COUNTS_EVERY)
+            Event::CountStored { .. }
+                if self.counts_at.is_none_or(|before| before.elapsed() >= DELIVER_COUNTS_EVERY) =>
+            {
+                self.counts_at = Some(Instant::now());
+                true
             }
             _ => false,
         };
-        if matches!(event, Event::CountStored { .. }) && is_due {
-            self.counts_at = Some(Instant::now());
-        }
         self.observer.notice(event);
         if is_due {
             self.deliver();

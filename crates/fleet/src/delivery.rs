@@ -43,7 +43,7 @@ impl Delivery {
     /// # Errors
     /// If the store cannot be read, or there is no space for a copy beside it or in the folder.
     pub fn deliver(&self, store: &Path) -> Result<(), FleetError> {
-        let near = store.parent().filter(|near| !near.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let near = file::folder_of(store);
         let local = tempfile::Builder::new().prefix(".delivery-").tempdir_in(near);
         let local = local.map_err(FleetError::at(near))?;
         let copy = local.path().join(STORE);

@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use basecase_model::hexadecimal;
 use sha2::{Digest, Sha256};
 use tempfile::{Builder, NamedTempFile};
 
@@ -12,8 +13,12 @@ use crate::FleetError;
 
 /// A new file beside `path`, to be renamed to it. Its name is its own, because a machine that was taken for dead may still write.
 pub(crate) fn beside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    Builder::new().prefix(".new-").permissions(fs::Permissions::from_mode(0o644)).tempfile_in(folder)
+    Builder::new().prefix(".new-").permissions(fs::Permissions::from_mode(0o644)).tempfile_in(folder_of(path))
+}
+
+/// The folder that `path` lies in.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Puts a new file in the place of `path`. When this returns, it is on disk.
@@ -49,12 +54,7 @@ pub(crate) fn copy(from: &mut impl Read, to: &mut impl Write) -> io::Result<Stri
         hash.update(&buffer[..length]);
         to.write_all(&buffer[..length])?;
     }
-    Ok(hex(&hash.finalize()))
-}
-
-/// Bytes in hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    Ok(hexadecimal(&hash.finalize()))
 }
 
 /// `Ok(None)` if there is no such file.

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use basecase_model::hexadecimal;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::{FleetError, file};
@@ -49,7 +50,7 @@ impl FleetFolder {
             let mut random = [0_u8; 16];
             let drawn = getrandom(&mut random, GetRandomFlags::empty());
             drawn.map_err(io::Error::from).map_err(FleetError::at(&id))?;
-            file::replace(&id, format!("{}\n", file::hex(&random)).as_bytes())?;
+            file::replace(&id, format!("{}\n", hexadecimal(&random)).as_bytes())?;
         }
         let copy = || {
             let mut copy = file::beside(&self.program())?;
@@ -63,15 +64,6 @@ impl FleetFolder {
     /// The folder of the fleet whose coordinator has this store, if there is one.
     pub fn open(store: &Path) -> Option<Self> {
         Some(FleetFolder::beside(store)).filter(|folder| folder.path.join(ID).is_file())
-    }
-
-    /// Removes the folder with everything in it.
-    ///
-    /// # Errors
-    /// If it is not the folder of a fleet, or cannot be removed.
-    pub fn cleanup(&self) -> Result<(), FleetError> {
-        self.id()?;
-        fs::remove_dir_all(&self.path).map_err(FleetError::at(&self.path))
     }
 
     /// The folder itself.
@@ -168,7 +160,7 @@ mod tests {
         assert_eq!(FleetFolder::open(&store), None);
         let folder = FleetFolder::beside(&store);
         assert_eq!(folder.path(), place.path().join("fleet.sqlite.fleet"));
-        assert!(matches!(folder.cleanup(), Err(FleetError::NoFleet { .. })));
+        assert!(matches!(folder.id(), Err(FleetError::NoFleet { .. })));
         folder.create(&program).unwrap();
         let id = folder.id().unwrap();
         assert_eq!(id.len(), 32);
@@ -177,17 +169,6 @@ mod tests {
         assert_eq!((folder.id().unwrap(), FleetFolder::open(&store)), (id, Some(folder.clone())));
         assert_eq!(fs::read(folder.program()).unwrap(), b"two");
         assert_eq!(folder.program().metadata().unwrap().permissions().mode() & 0o111, 0o111);
-        folder.cleanup().unwrap();
-        assert!(!folder.path().exists() && store.parent().unwrap().exists());
-    }
-
-    #[test]
-    fn a_folder_without_an_id_is_left_alone() {
-        let place = tempfile::tempdir().unwrap();
-        let folder = FleetFolder::beside(&place.path().join("s.sqlite"));
-        fs::create_dir(folder.path()).unwrap();
-        fs::write(folder.path().join("mine"), "").unwrap();
-        assert!(folder.cleanup().is_err() && folder.path().join("mine").exists());
     }
 
     #[test]

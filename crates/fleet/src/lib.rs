@@ -17,6 +17,7 @@ mod folder;
 mod job_script;
 mod manifest;
 mod scheduler;
+mod skipped;
 mod slurm;
 mod submission;
 
@@ -27,5 +28,6 @@ pub use error::FleetError;
 pub use folder::FleetFolder;
 pub use manifest::{ManifestRequest, github, kubernetes};
 pub use scheduler::{Element, ElementState, Job, Scheduler};
+pub use skipped::{read_skipped, write_skipped};
 pub use slurm::Slurm;
 pub use submission::{Order, Submission, submit};

@@ -11,7 +11,7 @@ mod workload;
 
 pub use campaign::{
     AskedSetting, BuildAhead, BuildTally, Calibration, CommitRange, CpuStressors, Probe, RangeOrder, Search,
-    SearchOptions, Slowdown, luck_request, outlook,
+    SearchOptions, Slowdown, attempt, luck_request, outlook,
 };
 pub use message::explain;
 pub use observer::{Count, Event, Observer, Phase, Reason, Standing};

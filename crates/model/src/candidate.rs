@@ -6,6 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::hexadecimal;
+
 /// A database management system that basecase can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -147,8 +149,7 @@ impl CandidateName {
         match name.get(..FOLDER_HEAD) {
             Some(head) if name.len() > LONGEST_FOLDER => {
                 let digest = Sha256::digest(name.as_bytes());
-                let digits: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-                format!("{head}~{digits}")
+                format!("{head}~{}", hexadecimal(&digest[..4]))
             }
             _ => name.to_owned(),
         }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::Engine;
+use crate::{Engine, hexadecimal};
 
 /// Increases whenever the way in which a step is measured changes, so that results measured differently never share a cell. A test pins a
 /// hash of the measuring code and asks for this decision.
@@ -40,7 +40,7 @@ impl Cell {
         // Serialising plain strings, numbers and JSON values cannot fail.
         let text = serde_json::to_string(self).unwrap_or_default();
         let digest = Sha256::digest(text.as_bytes());
-        digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(&digest[..16])
     }
 }
 

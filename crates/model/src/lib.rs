@@ -7,6 +7,7 @@ mod cell;
 mod commit;
 mod experiment;
 mod facts;
+mod hexadecimal;
 mod histogram;
 mod measures;
 mod name;
@@ -33,6 +34,7 @@ pub use experiment::{
     CalendarTime, CandidateFacts, Experiment, FleetNode, Group, INSERT_BENCHMARK, Schedule,
 };
 pub use facts::{BuildFacts, ConfigFacts, HostFacts, optimisation_flag};
+pub use hexadecimal::hexadecimal;
 pub use histogram::{Histogram, HistogramError};
 pub use measures::{Measures, names};
 pub use name::{NAME_CHARACTERS, TABLE_MARK, is_plain_name};

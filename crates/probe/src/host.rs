@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use basecase_model::HostFacts;
+use basecase_model::{HostFacts, hexadecimal};
 use sha2::{Digest, Sha256};
 
 use crate::confinement::{memory_limit_bytes, usable_cores};
@@ -37,7 +37,7 @@ pub fn host_facts(data_directory: &Path) -> HostFacts {
 fn identity(facts: &HostFacts) -> String {
     let values: Vec<String> = facts.decisive().into_iter().filter_map(|(_, value)| value).collect();
     let digest = Sha256::digest(values.join("\n").as_bytes());
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&digest[..8])
 }
 
 fn details(processor: &str) -> BTreeMap<String, String> {

@@ -369,12 +369,13 @@ mod tests {
 
     #[test]
     fn defect_18_a_server_that_stands_still_is_stopped_by_the_next_owner() {
-        use std::os::unix::process::CommandExt;
         let top = tempfile::tempdir().unwrap();
         let folder = PrivateFolder::make(&top.path().join("one"), None).unwrap();
         let data = folder.folder(DATA).unwrap();
-        let mut shell = std::process::Command::new("/bin/sh");
-        shell.arg0("postgres").args(["-c", "while true; do sleep 0.1; done"]).arg(data.path());
+        // Whoever runs tests in the background may ignore the signal that ends a server, and a shell inherits that.
+        let serve = "exec -a postgres /bin/sh -c 'while true; do sleep 0.1; done' \"$0\"";
+        let mut shell = std::process::Command::new("env");
+        shell.args(["--default-signal=INT", "bash", "-c", serve]).arg(data.path());
         let mut server = EndedByDrop(shell.spawn().unwrap());
         while !KIND.is_serving(server.0.id(), data.path()) {
             std::thread::sleep(Duration::from_millis(1));

@@ -219,18 +219,14 @@ impl<'a> Basis<'a> {
     }
 }
 
-/// What several machines found together: each of these experiments is one node's, with its trials.
-pub fn fleet(nodes: &[Stored]) -> Answer {
-    let fleet = Fleet::of(nodes);
-    Answer {
-        document: Document::narrow(documents::fleet::compose(&fleet)),
-        json: formats::fleet_json(&fleet),
-    }
+/// What several machines found together.
+pub fn fleet(fleet: &Fleet<'_>) -> Answer {
+    Answer { document: Document::narrow(documents::fleet::compose(fleet)), json: formats::fleet_json(fleet) }
 }
 
 /// What the nodes of each kind of machine found, a sentence for each contender.
-pub fn fleet_sentences(nodes: &[Stored]) -> Vec<String> {
-    Fleet::of(nodes).kinds.iter().flat_map(words::fleet_sentences).collect()
+pub fn fleet_sentences(fleet: &Fleet<'_>) -> Vec<String> {
+    fleet.kinds.iter().flat_map(words::fleet_sentences).collect()
 }
 
 /// The same as a folder of pages that work offline: one for all nodes, and below it the report of each node. Returns the path of the page to
@@ -238,9 +234,8 @@ pub fn fleet_sentences(nodes: &[Stored]) -> Vec<String> {
 ///
 /// # Errors
 /// When `out_dir` holds only files of others, or a file in it cannot be written.
-pub fn write_fleet(nodes: &[Stored], options: &Options, out_dir: &Path) -> Result<PathBuf, Error> {
-    let fleet = Fleet::of(nodes);
-    let page = formats::write_fleet(&fleet, out_dir)?;
+pub fn write_fleet(fleet: &Fleet<'_>, options: &Options, out_dir: &Path) -> Result<PathBuf, Error> {
+    let page = formats::write_fleet(fleet, out_dir)?;
     for member in fleet.kinds.iter().flat_map(|kind| &kind.members) {
         let folder = out_dir.join(formats::fleet_folder_of(member.number));
         write_pages(member.experiment, member.trials, options, &folder)?;

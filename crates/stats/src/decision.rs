@@ -66,6 +66,15 @@ pub struct Decision {
 }
 
 impl Decision {
+    /// How far the nearer end of the interval is from 0, a logarithm; 0 without an interval, or if it holds 0.
+    pub fn nearest(&self) -> f64 {
+        match self.interval {
+            Some(Interval { lower, .. }) if lower > 0.0 => lower,
+            Some(Interval { upper, .. }) if upper < 0.0 => -upper,
+            _ => 0.0,
+        }
+    }
+
     /// Withdraws the verdict of a trial measured with shortened times. Whether and when it leaves the rotation stays as it was.
     pub(crate) fn withhold(&mut self) {
         self.verdict = Verdict::NotEnoughData;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use basecase_model::{Cell, Check, Measures, Observation, Place, State, TableState, Trial, TrialStatus};
+use basecase_model::{
+    Cell, Check, Measures, Observation, Place, State, TableState, Trial, TrialStatus, hexadecimal,
+};
 use rusqlite::{Connection, Row, params};
 use sha2::{Digest, Sha256};
 
@@ -27,7 +29,7 @@ pub(crate) fn id_of(
 ) -> Result<String, Problem> {
     let parts = (experiment, cell, candidate, place.round, place.pass, place.position, started_at);
     let digest = Sha256::digest(serde_json::to_vec(&parts)?);
-    Ok(digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+    Ok(hexadecimal(&digest[..16]))
 }
 
 pub(crate) fn insert(
@@ -177,6 +179,19 @@ pub(crate) fn select_of_experiment(connection: &Connection, experiment: &str) ->
     )?;
     let rows = statement.query_map([experiment], head)?;
     rows.map(|row| whole(connection, row?)).collect()
+}
+
+pub(crate) fn exists_of_steps(
+    connection: &Connection,
+    experiment: &str,
+    steps: &[&str],
+) -> Result<bool, Problem> {
+    let mut statement = connection.prepare_cached(
+        "SELECT 1 FROM experiment_cell AS link JOIN trial ON trial.cell = link.cell
+         WHERE link.experiment = ?1 AND trial.experiment = ?1 AND status = 'complete'
+             AND step IN (SELECT value FROM json_each(?2))",
+    )?;
+    Ok(statement.exists(params![experiment, serde_json::to_string(steps)?])?)
 }
 
 /// How many trials of each experiment are complete, and how many failed. A cell that experiments share counts in each.

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
-use basecase_model::Dbms;
+use basecase_model::{Dbms, hexadecimal};
 use basecase_process::tree_copy::{self, FileOwner};
 use basecase_process::{Account, PrivateFolder, act, folder_in};
 use sha2::{Digest, Sha256};
@@ -21,7 +21,6 @@ use super::patch::Patch;
 use super::table::{Configuration, DebianSource, Table};
 use super::toolchain::{Compiler, Language, Toolchain};
 use crate::archive::open_to_all;
-use crate::checksum::hex;
 use crate::programs;
 use crate::recipe::BuildRequest;
 use crate::source_tree::{SourceKind, SourceTree, amalgamation, missing_submodule, recognise, trace_of_use};
@@ -404,7 +403,7 @@ impl CheckedOrder<'_> {
         hash.update(format!("{REVISION} {} {}", kind.as_str(), arguments.unwrap_or_default()));
         hash.update(self.identity.artifact.split('@').next().unwrap_or_default());
         self.compilers.iter().for_each(|compiler| hash.update(&compiler.full_version));
-        let key = hex(&hash.finalize());
+        let key = hexadecimal(&hash.finalize());
         self.order.is_incremental.then(|| format!("{}-{}", kind.as_str(), key.get(..12).unwrap_or(&key)))
     }
 
@@ -523,5 +522,5 @@ fn hash(
             add(argument);
         }
     }
-    hex(&hash.finalize())
+    hexadecimal(&hash.finalize())
 }

@@ -1,9 +1,9 @@
 //! Labels: names that tell builds from source of one version apart.
 
+use basecase_model::hexadecimal;
 use sha2::{Digest, Sha256};
 
 use super::error::CompileError;
-use crate::checksum::hex;
 use crate::source_tree::SourceKind;
 
 /// Labels end up in the paths of servers' sockets, whose length is limited.
@@ -55,7 +55,7 @@ pub(crate) fn of_flags(flags: &str) -> String {
     match name.get(..LONGEST_OF_FLAGS) {
         Some(head) if name.len() > LONGEST_OF_FLAGS => {
             let canonical = flags.split_whitespace().collect::<Vec<_>>().join(" ");
-            let hash = hex(&Sha256::digest(canonical.as_bytes())[..3]);
+            let hash = hexadecimal(&Sha256::digest(canonical.as_bytes())[..3]);
             format!("{}_{hash}", head.trim_end_matches(['-', '_']))
         }
         _ if name.is_empty() => "noflags".to_owned(),
@@ -65,7 +65,7 @@ pub(crate) fn of_flags(flags: &str) -> String {
 
 /// What further arguments of configure or CMake add to a label; `None` without any.
 pub(crate) fn of_arguments(arguments: &[String]) -> Option<String> {
-    let hash = hex(&Sha256::digest(arguments.join("\0").as_bytes())[..3]);
+    let hash = hexadecimal(&Sha256::digest(arguments.join("\0").as_bytes())[..3]);
     (!arguments.is_empty()).then(|| format!("_a{hash}"))
 }
 

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use basecase_model::Commit;
+use basecase_model::{Commit, hexadecimal};
 use basecase_process::{Account, act, owner_of};
 use basecase_repository::{Repository, RepositoryError};
 use rustix::fs::OFlags;
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::CompileError;
 use super::toolchain::Toolchain;
-use crate::checksum::{hex, sha256_of};
+use crate::checksum::sha256_of;
 
 /// Where source code comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -251,7 +251,7 @@ fn digest_of(root: &Path, files: &[PathBuf]) -> io::Result<String> {
         hash.update(file.as_os_str().as_bytes());
         hash.update(format!("\0{content}\n"));
     }
-    Ok(hex(&hash.finalize()))
+    Ok(hexadecimal(&hash.finalize()))
 }
 
 /// Copies `files` below `from` to the same places below `to`, with their times. They are read as the owner of `from`, and

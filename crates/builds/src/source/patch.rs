@@ -4,12 +4,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use basecase_model::hexadecimal;
 use basecase_process::log::last_lines;
 use sha2::{Digest, Sha256};
 
 use super::error::CompileError;
 use super::toolchain::Toolchain;
-use crate::checksum::hex;
 
 /// Digits of the hash by which a build's own name tells its patches.
 const LABEL_DIGITS: usize = 6;
@@ -35,7 +35,7 @@ impl Patch {
         if !text.lines().any(|line| line.starts_with("+++ ") || line.starts_with("diff --git ")) {
             return Err(refuse("it is not a patch: no line begins with +++".into()));
         }
-        let sha256 = hex(&Sha256::digest(text.as_bytes()));
+        let sha256 = hexadecimal(&Sha256::digest(text.as_bytes()));
         Ok(Patch { path: path.to_path_buf(), text, sha256 })
     }
 
@@ -57,7 +57,7 @@ impl Patch {
         }
         let mut hash = Sha256::new();
         patches.iter().for_each(|patch| hash.update(&patch.sha256));
-        let digits = hex(&hash.finalize());
+        let digits = hexadecimal(&hash.finalize());
         format!("_p{}", digits.get(..LABEL_DIGITS).unwrap_or_default())
     }
 

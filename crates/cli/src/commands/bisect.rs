@@ -1,20 +1,23 @@
 //! `bisect`: at which of many candidates or commits a step changed, without measuring them all.
 
 mod confirmation;
+mod shared_history;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use basecase_analysis::{Bisected, BisectedCounts, CellCount, Confirmation, Found, Probed};
+use basecase_analysis::{Bisected, BisectedCounts, CellCount, Confirmation, Counted, Found, Probed};
 use basecase_builds::default_home;
 use basecase_lab::{
     BuildAhead, BuildTally, CandidateSpec, CommitRange, Probe, RangeOrder, Request, RunOptions, Search,
     SearchOptions,
 };
+use basecase_model::{Experiment, Trial};
 use basecase_report::{Options, brief_reason, duration};
 
 use self::confirmation::Confirming;
+use self::shared_history::SharedHistory;
 use super::count::request_of_counts;
 use super::experiment::request;
 use super::perform::{Measured, absolute, measure, report_options};
@@ -55,8 +58,11 @@ fn search(arguments: &Bisect, samples: Option<usize>, reporter: &Reporter) -> Re
     let places = &arguments.compare.places;
     let command = if samples.is_some() { "history" } else { "bisect" };
     dry_run::refuse(places, command)?;
-    fleet::refuse(places, command)?;
     let (range, compare) = range(arguments)?;
+    let shared = range.as_ref().zip(samples).filter(|_| places.counts && places.fleet.asked().is_some());
+    if shared.is_none() {
+        fleet::refuse(places, command)?;
+    }
     let request = if places.counts {
         let hint = "leave it out, or search by times, without --counts";
         // What is confirmed in time has both.
@@ -72,9 +78,10 @@ fn search(arguments: &Bisect, samples: Option<usize>, reporter: &Reporter) -> Re
     for note in range.iter().flat_map(|range| &range.notes) {
         reporter.note(note);
     }
-    let keep_builds = Some(arguments.commits.keep_builds.bytes());
-    let options =
-        SearchOptions { samples, keep_builds, ..options(range.as_ref(), arguments.commits.even_if_equal) };
+    if let Some((range, samples)) = shared {
+        return SharedHistory { arguments, range, request, samples, reporter }.run();
+    }
+    let options = SearchOptions { samples, ..options(range.as_ref(), &arguments.commits) };
     let mut search = Search::new(request, arguments.step.as_deref(), options)?;
     let mut probes = Probes::default();
     if let Some(ended) = probes.find(&mut search, places, reporter)? {
@@ -118,13 +125,16 @@ fn range(arguments: &Bisect) -> Result<(Option<CommitRange>, Compare)> {
     Ok((Some(range), Compare { candidates, ..compare.clone() }))
 }
 
-fn options(range: Option<&CommitRange>, even_if_equal: bool) -> SearchOptions {
-    let Some(range) = range else { return SearchOptions { even_if_equal, ..SearchOptions::default() } };
-    SearchOptions {
+fn options(range: Option<&CommitRange>, arguments: &CommitArguments) -> SearchOptions {
+    let of_range = range.map(|range| SearchOptions {
         preferred: range.commits.iter().map(|commit| !commit.tags.is_empty()).collect(),
         broken: range.broken.clone(),
-        even_if_equal,
         ..SearchOptions::default()
+    });
+    SearchOptions {
+        even_if_equal: arguments.even_if_equal,
+        keep_builds: Some(arguments.keep_builds.bytes()),
+        ..of_range.unwrap_or_default()
     }
 }
 
@@ -311,15 +321,27 @@ fn conclude(
         confirmations,
         experiment: probes.done.first().map(|done| &done.measured.experiment),
     };
-    let printed = output::print_answer(basecase_report::bisection(&bisected), places.json);
     let Some(Done { measured: last, .. }) = probes.done.last() else {
-        return printed.map(|()| Outcome::Done);
+        output::print_answer(basecase_report::bisection(&bisected), places.json)?;
+        return Ok(Outcome::Done);
     };
-    let options = Options { counted: last.counted.clone(), ..report_options(places) };
-    let written =
-        basecase_report::write_bisection(&bisected, (&last.experiment, &last.trials), &options, &places.out);
-    let written = written.map(|page| reporter.page_written(&absolute(&page)));
+    let told = tell(&bisected, (&last.experiment, &last.trials), &last.counted, places, reporter);
     let outcome = last.summarize(places, reporter);
-    printed.and(written.map_err(Into::into))?;
+    told?;
     Ok(probes.done.iter().fold(outcome, |worst, done| worst.max(done.measured.outcome())))
+}
+
+/// Prints the answer, and writes its page, beside those of an experiment with its trials and counts.
+fn tell(
+    bisected: &Bisected<'_>,
+    experiment: (&Experiment, &[Trial]),
+    counted: &Counted,
+    places: &PlaceArguments,
+    reporter: &Reporter,
+) -> Result<()> {
+    let printed = output::print_answer(basecase_report::bisection(bisected), places.json);
+    let options = Options { counted: counted.clone(), ..report_options(places) };
+    let page = basecase_report::write_bisection(bisected, experiment, &options, &places.out)?;
+    reporter.page_written(&absolute(&page));
+    printed
 }

@@ -30,12 +30,6 @@ pub struct Judged {
     pub rounds: BTreeMap<u32, u32>,
 }
 
-impl From<BTreeSet<String>> for Judged {
-    fn from(decided: BTreeSet<String>) -> Self {
-        Judged { decided, rounds: BTreeMap::new() }
-    }
-}
-
 /// What is known of a node's deliveries.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeStanding {

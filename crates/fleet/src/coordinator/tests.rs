@@ -343,6 +343,6 @@ fn what_never_becomes_visible_is_not_waited_for_for_ever() {
 
 #[test]
 fn steps_alone_are_a_judgement() {
-    let judged: Judged = BTreeSet::from(["scan".to_owned()]).into();
+    let judged = Judged { decided: BTreeSet::from(["scan".to_owned()]), ..Judged::default() };
     assert_eq!((judged.decided.len(), judged.rounds.len()), (1, 0));
 }

@@ -85,6 +85,19 @@ impl CommitRange {
 }
 
 impl CommitRange {
+    /// The commits with these numbers.
+    #[must_use]
+    pub fn piece(&self, numbers: std::ops::Range<usize>) -> CommitRange {
+        let own = |number: &usize| numbers.contains(number).then(|| number - numbers.start);
+        CommitRange {
+            text: self.text.clone(),
+            commits: self.commits[numbers.clone()].to_vec(),
+            candidates: self.candidates[numbers.clone()].to_vec(),
+            broken: self.broken.iter().filter_map(own).collect(),
+            notes: Vec::new(),
+        }
+    }
+
     /// Whether only what differs from the commit before is compiled.
     pub fn is_incremental(&self) -> bool {
         self.candidates.iter().any(CandidateSpec::is_incremental)

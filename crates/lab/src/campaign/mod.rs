@@ -9,13 +9,13 @@ mod search;
 mod setting_trial;
 mod slowdown;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use self::build_ahead::BuildAhead;
 pub use self::calibration::{Calibration, luck_request};
 pub use self::commit_range::{CommitRange, RangeOrder};
 pub use self::cpu_stressors::CpuStressors;
 pub use self::outlook::outlook;
-pub use self::search::{BuildTally, Probe, Search, SearchOptions};
+pub use self::search::{BuildTally, Probe, Search, SearchOptions, attempt};
 pub use self::setting_trial::AskedSetting;
 pub use self::slowdown::Slowdown;

@@ -173,22 +173,25 @@ impl Search {
             if self.compiled.contains_key(number) {
                 continue;
             }
-            let Some(commit) = self.request.candidates.get(*number).and_then(CandidateSpec::commit) else {
+            let Some(candidate) = self.request.candidates.get(*number).filter(|one| one.is_commit()) else {
                 continue;
             };
-            let library = Library::open(home)?;
             if let Some(most_bytes) = self.keep_builds {
-                library.trim(most_bytes, self.began);
+                Library::open(home)?.trim(most_bytes, self.began);
             }
-            match library.attempt(commit, notify)? {
+            let Some(attempt) = attempt(candidate, home, notify)? else { continue };
+            match attempt {
                 Attempt::Built { imprint, is_new } => {
-                    let is_new = is_new || ahead.is_some_and(|ahead| ahead.has_made(&commit.commit));
+                    let is_ahead = |ahead: &BuildAhead| {
+                        candidate.commit().is_some_and(|commit| ahead.has_made(&commit.commit))
+                    };
+                    let is_new = is_new || ahead.is_some_and(is_ahead);
                     self.compiled.insert(*number, Compiled { imprint, is_new });
                 }
                 Attempt::Broken(reason) => {
                     let last = self.request.candidates.len() - 1;
                     if *number == 0 || *number == last {
-                        bail!("{commit} does not compile, and a search needs both of its ends\n{reason}");
+                        bail!("{candidate} does not compile, and a search needs both of its ends\n{reason}");
                     }
                     self.skip(*number, reason);
                     return Ok(false);
@@ -206,8 +209,12 @@ impl Search {
             .collect()
     }
 
-    /// A candidate whose build has the same code and data as that of `candidate`, among `others`.
+    /// A candidate whose build has the same code and data as that of `candidate`, among `others`. On a node each stands for itself: who merges
+    /// what nodes counted knows nothing of their builds.
     pub fn twin(&self, candidate: usize, others: &BTreeSet<usize>) -> Option<usize> {
+        if self.request.node.is_some() {
+            return None;
+        }
         let imprint = |number: &usize| self.compiled.get(number)?.imprint.as_deref();
         let own = imprint(&candidate)?;
         others.iter().find(|other| **other != candidate && imprint(other) == Some(own)).copied()
@@ -238,6 +245,11 @@ impl Search {
     pub fn skip(&mut self, candidate: usize, reason: String) {
         self.bisection.skip(candidate);
         self.skipped.insert(candidate, reason);
+    }
+
+    /// Nothing was counted of a candidate, whatever the reason.
+    pub fn leave_out(&mut self, candidate: usize) {
+        self.bisection.skip(candidate);
     }
 
     /// Why candidates were skipped.
@@ -290,6 +302,19 @@ impl Search {
     pub fn bisection(&self) -> &Bisection {
         &self.bisection
     }
+}
+
+/// Compiles a candidate if it is a commit. That it does not compile is no error.
+///
+/// # Errors
+/// If this is not for what it compiles: a full disk, a missing compiler.
+pub fn attempt(
+    candidate: &CandidateSpec,
+    home: &Path,
+    notify: &mut dyn FnMut(&str),
+) -> Result<Option<Attempt>> {
+    let Some(commit) = candidate.commit() else { return Ok(None) };
+    Ok(Some(Library::open(home)?.attempt(commit, notify)?))
 }
 
 #[cfg(test)]

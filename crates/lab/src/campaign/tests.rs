@@ -92,7 +92,7 @@ impl Bench {
 }
 
 /// A request of counts of one step on these candidates.
-pub(super) fn request(candidates: Vec<CandidateSpec>) -> Request {
+pub(crate) fn request(candidates: Vec<CandidateSpec>) -> Request {
     let definition = WorkloadFile::definition_of("microbenchmarks").unwrap();
     let options = [("rows".to_owned(), "1000".to_owned())];
     let workload = WorkloadFile::new(definition, &options, &["point-query".to_owned()]).unwrap();

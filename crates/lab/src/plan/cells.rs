@@ -1,6 +1,6 @@
 //! What identifies the results of a plan.
 
-use basecase_model::{CandidateFacts, Cell, HostFacts, PROTOCOL_REVISION};
+use basecase_model::{CandidateFacts, Cell, HostFacts, PROTOCOL_REVISION, hexadecimal};
 use basecase_server::{Plant, Transport};
 use sha2::{Digest, Sha256};
 
@@ -103,5 +103,5 @@ pub(super) fn experiment_id(cells: &[Vec<Cell>]) -> String {
     for cell in cells.iter().flatten() {
         hasher.update(cell.key());
     }
-    hasher.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&hasher.finalize()[..6])
 }

@@ -1,6 +1,6 @@
 //! One machine of several that measure one experiment.
 
-use basecase_model::FleetNode;
+use basecase_model::{FleetNode, hexadecimal};
 use sha2::{Digest, Sha256};
 
 use super::Request;
@@ -59,6 +59,13 @@ impl Node {
     fn share(self, count: usize) -> std::ops::Range<usize> {
         let end = |nodes: u32| count * nodes as usize / self.of as usize;
         end(self.number - 1)..end(self.number)
+    }
+
+    /// This node's piece of a course of `count` candidates, as a range. Neighbouring pieces share an end, so that no change falls between them.
+    /// Empty where there are more nodes than steps from candidate to candidate.
+    pub fn piece(self, count: usize) -> std::ops::Range<usize> {
+        let own = self.share(count.saturating_sub(1));
+        if own.is_empty() { own } else { own.start..own.end + 1 }
     }
 }
 
@@ -126,7 +133,7 @@ impl Request {
             "settle": self.settle,
             "protocol": self.protocol.cell_parameters(),
         });
-        Sha256::digest(asked.to_string()).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(&Sha256::digest(asked.to_string())[..6])
     }
 }
 
@@ -192,6 +199,19 @@ mod tests {
             let sizes = || shares.iter().map(std::ops::Range::len);
             assert!(sizes().max() <= sizes().min().map(|least| least + 1), "{shares:?}");
         }
+    }
+
+    #[test]
+    fn pieces_share_their_ends() {
+        let pieces = |count: usize, of: u32| -> Vec<(usize, usize)> {
+            let pieces = (1..=of).map(|number| Node { number, of }.piece(count));
+            pieces.map(|piece| (piece.start, piece.end)).collect()
+        };
+        assert_eq!(pieces(9, 1), [(0, 9)]);
+        assert_eq!(pieces(9, 2), [(0, 5), (4, 9)]);
+        assert_eq!(pieces(11, 3), [(0, 4), (3, 7), (6, 11)]);
+        assert_eq!(pieces(3, 3), [(0, 0), (0, 2), (1, 3)]);
+        assert_eq!(pieces(0, 1), [(0, 0)]);
     }
 
     #[test]

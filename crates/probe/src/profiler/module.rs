@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
+use basecase_model::hexadecimal;
 use framehop::ExplicitModuleSectionInfo;
 use object::elf::PF_X;
 use object::read::elf::{ElfFile64, ElfSegment64};
@@ -90,10 +91,6 @@ impl Module {
     pub(super) fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The kernel's library in this process, and where it is mapped; its content is the same in every process.

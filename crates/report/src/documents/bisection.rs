@@ -105,6 +105,7 @@ fn untold(bisected: &Bisected<'_>, change: &BisectedChange) -> String {
     match between {
         1 => "the one between them cannot be had".to_owned(),
         _ if skipped == between => format!("none of the {between} between them can be had"),
+        _ if skipped == 0 => format!("none of the {between} between them was tried"),
         _ => format!("{skipped} of the {between} between them cannot be had, and the others were not tried"),
     }
 }

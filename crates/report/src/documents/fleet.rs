@@ -59,11 +59,11 @@ fn of_kind(kind: &MachineKind<'_>, has_others: bool) -> Vec<Block> {
 
 #[cfg(test)]
 mod tests {
-    use basecase_analysis::fixture;
+    use basecase_analysis::{Fleet, fixture};
 
     fn told(effects: &[f64]) -> String {
         let nodes = fixture::fleet(effects, 6);
-        let answer = crate::fleet(&nodes);
+        let answer = crate::fleet(&Fleet::of(&nodes));
         let text = answer.document.text(false);
         for line in text.lines() {
             assert!(line.chars().count() <= 80, "{line}");
@@ -93,7 +93,7 @@ mod tests {
         let mut nodes = fixture::fleet(&[-0.06, -0.055, 0.05], 6);
         let host = &mut nodes[2].0.host;
         (host.id, host.kernel) = ("other".to_owned(), "6.12.1".to_owned());
-        let answer = crate::fleet(&nodes);
+        let answer = crate::fleet(&Fleet::of(&nodes));
         insta::assert_snapshot!(answer.document.text(false));
         insta::assert_snapshot!(answer.json);
     }
@@ -101,13 +101,13 @@ mod tests {
     #[test]
     fn the_order_of_nodes_does_not_matter() {
         let mut nodes = fixture::fleet(&[-0.06, -0.055, 0.05, 0.01, -0.02, 0.0], 6);
-        let told = crate::fleet(&nodes).json;
+        let told = crate::fleet(&Fleet::of(&nodes)).json;
         nodes.reverse();
-        assert_eq!(crate::fleet(&nodes).json, told);
+        assert_eq!(crate::fleet(&Fleet::of(&nodes)).json, told);
     }
 
     #[test]
     fn a_fleet_without_results_says_so() {
-        assert!(crate::fleet(&[]).document.text(false).contains("No node has delivered"));
+        assert!(crate::fleet(&Fleet::of(&[])).document.text(false).contains("No node has delivered"));
     }
 }

@@ -72,27 +72,42 @@ fn single_runs(results: &Results<'_>, thresholds: Thresholds) -> Vec<String> {
 /// E.g. `sqlite 3.26.0 → 3.54.1: 4 of 10 steps faster, clearest qr100 +6.1 % (+5.0 to +7.2): 12 % less work (lengthFunc); 5 unchanged
 /// within 3 %; 1 not settled.`
 fn sentence(results: &Results<'_>, tally: &Tally<'_>) -> String {
-    let all = tally.steps();
+    let changes = |found: &[Judged<'_>]| {
+        let clearest = found.first().map(|clearest| clearest_change(results, clearest, found.len()));
+        (found.len(), clearest.unwrap_or_default())
+    };
+    let words = tally_words(
+        tally.steps(),
+        [("slower", changes(&tally.slower)), ("faster", changes(&tally.faster))],
+        tally.margin().map(|largest| (tally.unchanged.len(), largest)),
+        tally.open.len(),
+    );
+    format!("{}: {words}.", transition(&results.experiment.candidates, tally.candidate))
+}
+
+/// E.g. `4 of 10 steps faster, clearest qr100 +6.1 %; 5 unchanged within 3 %; 1 not settled`: of all steps, how many changed and the
+/// clearest of them, how many did not within the largest of their margins, and how many are open.
+pub(super) fn tally_words(
+    all: usize,
+    changes: [(&str, (usize, String)); 2],
+    unchanged: Option<(usize, f64)>,
+    open: usize,
+) -> String {
     let mut parts = Vec::new();
-    for (found, word) in [(&tally.slower, "slower"), (&tally.faster, "faster")] {
-        let Some(clearest) = found.first() else { continue };
-        let of_all = if parts.is_empty() { of_steps(all) } else { String::new() };
-        parts.push(format!(
-            "{}{of_all} {word}, {}",
-            found.len(),
-            clearest_change(results, clearest, found.len())
-        ));
+    for (word, (count, clearest)) in changes {
+        if count > 0 {
+            let of_all = if parts.is_empty() { of_steps(all) } else { String::new() };
+            parts.push(format!("{count}{of_all} {word}, {clearest}"));
+        }
     }
     if parts.is_empty() {
         parts.push(format!("none{} changed for certain", of_steps(all)));
     }
-    if let Some(largest) = tally.margin() {
-        parts.push(format!("{} unchanged within {}", tally.unchanged.len(), margin(largest)));
+    parts.extend(unchanged.map(|(count, largest)| format!("{count} unchanged within {}", margin(largest))));
+    if open > 0 {
+        parts.push(format!("{open} not settled"));
     }
-    if !tally.open.is_empty() {
-        parts.push(format!("{} not settled", tally.open.len()));
-    }
-    format!("{}: {}.", transition(&results.experiment.candidates, tally.candidate), parts.join("; "))
+    parts.join("; ")
 }
 
 /// E.g. ` of 10 steps`.

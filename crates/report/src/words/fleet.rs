@@ -4,7 +4,8 @@ use basecase_analysis::{Effect, Fleet, FleetJudged, MachineKind};
 use basecase_model::HostFacts;
 use basecase_stats::{Interval, JudgedMetric, Verdict};
 
-use super::{EffectWords as _, margin, percent_text, transition};
+use super::answer::tally_words;
+use super::{EffectWords as _, percent_text, transition};
 
 /// Fewer nodes tell nothing of machines that were not measured.
 pub(crate) const LEAST_OF_KIND: usize = 5;
@@ -35,26 +36,26 @@ fn sentence(kind: &MachineKind<'_>, candidate: usize) -> Option<String> {
     let of = |verdict: Verdict| -> Vec<&FleetJudged<'_>> {
         all.iter().filter(|judged| judged.found.decision.verdict == verdict).collect()
     };
-    let of_steps = format!(" of {} {}", all.len(), if all.len() == 1 { "step" } else { "steps" });
-    let mut parts = Vec::new();
-    for (verdict, word) in [(Verdict::Regression, "slower"), (Verdict::Improvement, "faster")] {
+    let changes = |verdict: Verdict| {
         let found = of(verdict);
-        let Some(clearest) = found.first() else { continue };
-        let of_all = if parts.is_empty() { of_steps.as_str() } else { "" };
-        let clearest = format!("{} {}", label(kind, clearest.step), change(clearest));
-        parts.push(format!("{}{of_all} {word}, clearest {clearest}", found.len()));
-    }
-    if parts.is_empty() {
-        parts.push(format!("none{of_steps} changed for certain"));
-    }
+        let clearest = found.iter().max_by(|one, other| {
+            let nearest = |judged: &FleetJudged<'_>| judged.found.decision.nearest();
+            nearest(one).total_cmp(&nearest(other))
+        });
+        let prefix = if found.len() > 1 { "clearest " } else { "" };
+        let clearest =
+            clearest.map(|clearest| format!("{prefix}{} {}", label(kind, clearest.step), change(clearest)));
+        (found.len(), clearest.unwrap_or_default())
+    };
     let unchanged = of(Verdict::NoChange);
     let largest = unchanged.iter().map(|judged| judged.found.decision.margin).reduce(f64::max);
-    parts.extend(largest.map(|largest| format!("{} unchanged within {}", unchanged.len(), margin(largest))));
-    let open = of(Verdict::NotEnoughData).len();
-    if open > 0 {
-        parts.push(format!("{open} not settled"));
-    }
-    Some(format!("{}: {}.", transition(&kind.experiment().candidates, candidate), parts.join("; ")))
+    let words = tally_words(
+        all.len(),
+        [("slower", changes(Verdict::Regression)), ("faster", changes(Verdict::Improvement))],
+        largest.map(|largest| (unchanged.len(), largest)),
+        of(Verdict::NotEnoughData).len(),
+    );
+    Some(format!("{}: {words}.", transition(&kind.experiment().candidates, candidate)))
 }
 
 /// The label of a step of a kind's experiment.

@@ -8,7 +8,7 @@ mod settings;
 mod sizing;
 mod versions;
 
-use basecase_model::{ConfigFacts, Dbms};
+use basecase_model::{ConfigFacts, Dbms, hexadecimal};
 use sha2::{Digest, Sha256};
 
 pub use error::ConfigError;
@@ -143,7 +143,7 @@ impl Config {
                 .map(|setting| (setting.name.clone(), setting.value.clone()))
                 .chain(options)
                 .collect(),
-            sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            sha256: hexadecimal(&digest),
         }
     }
 

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use basecase_model::hexadecimal;
 use basecase_process::{PrivateFolder, Purpose, TrustError, make_open, trust};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -94,7 +95,7 @@ impl Plant {
 
     /// The first digits of the SHA-256 of the library's source: another version plants another slowdown.
     pub fn library_digest() -> String {
-        Sha256::digest(SOURCE).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(&Sha256::digest(SOURCE)[..6])
     }
 
     /// The environment variables of a server in `directory` that load the library. They reset its counts.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use basecase_client::Password;
+use basecase_model::hexadecimal;
 
 /// A new random password of 128 bits.
 ///
@@ -12,7 +13,7 @@ use basecase_client::Password;
 pub(crate) fn random_password() -> io::Result<Password> {
     let mut bytes = [0_u8; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(Password::new(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()))
+    Ok(Password::new(hexadecimal(&bytes)))
 }
 
 #[cfg(test)]

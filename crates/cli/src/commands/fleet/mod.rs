@@ -5,7 +5,6 @@ mod results;
 mod status;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -16,7 +15,7 @@ use basecase_fleet::{
 use basecase_lab::{Node, Request};
 use basecase_store::Store;
 
-use self::results::Results;
+use self::results::Delivered;
 pub(crate) use self::results::report;
 use super::perform::make_folder;
 use crate::Outcome;
@@ -38,7 +37,7 @@ pub(crate) fn run(arguments: &Fleet) -> Result<()> {
 pub(crate) fn refuse(arguments: &PlaceArguments, command: &str) -> Result<()> {
     match arguments.fleet.asked() {
         Some(option) => bail!(
-            "{option}: basecase {command} runs on one machine\nhint: leave it out; basecase compare, count and run take several"
+            "{option}: basecase {command} runs on one machine\nhint: leave it out; basecase compare, count and run take several, and basecase history of a range of commits with --counts"
         ),
         None => Ok(()),
     }
@@ -87,7 +86,27 @@ pub(crate) fn coordinate(
     arguments: &PlaceArguments,
     reporter: &Reporter,
 ) -> Result<Outcome> {
-    let fleet = fleet_of(request)?;
+    let watched = watch(request, arguments, reporter)?;
+    let delivered = Delivered::of(&watched.store, &watched.fleet)?;
+    let results = delivered.results();
+    results.print(arguments)?;
+    results.write_pages(arguments, reporter)?;
+    Ok(watched.outcome)
+}
+
+/// A fleet that was watched until its nodes ended, or the user went away.
+pub(crate) struct Watched {
+    /// What all nodes have delivered.
+    pub(crate) store: Store,
+    /// What identifies the fleet.
+    pub(crate) fleet: String,
+    /// What the user was told of how it ended.
+    pub(crate) outcome: Outcome,
+}
+
+/// Runs the nodes of an experiment through a scheduler, or comes back to them.
+pub(crate) fn watch(request: &Request, arguments: &PlaceArguments, reporter: &Reporter) -> Result<Watched> {
+    let fleet = id_of(request)?;
     let mut store = Store::create_or_open(&arguments.store)?;
     let lock = store.lock_for_run(&output::command_line())?;
     make_folder(&arguments.out)?;
@@ -95,7 +114,8 @@ pub(crate) fn coordinate(
     let folder = FleetFolder::beside(&arguments.store);
     // Before anything is submitted: the id of a job must not be lost.
     let _catching = basecase_stop::catch_signals().context("cannot watch for signals")?;
-    let submission = submitted(&folder, &slurm, &arguments.fleet, reporter)?;
+    let may_grow = !request.protocol.is_counts();
+    let submission = submitted(&folder, &slurm, &arguments.fleet, may_grow, reporter)?;
     let mut shown = Shown::default();
     let mut coordinator = Coordinator::new(folder, &slurm, submission, lock);
     if arguments.fleet.cancel {
@@ -108,10 +128,8 @@ pub(crate) fn coordinate(
         &mut |standing| shown.tell(standing, reporter),
     )?;
     drop(coordinator);
-    let results = Results::of(&store, &fleet)?;
-    results.print(arguments)?;
-    results.write_pages(arguments, reporter)?;
-    Ok(outcome(&ending, arguments.fleet.cancel, reporter))
+    let outcome = outcome(&ending, arguments.fleet.cancel, reporter);
+    Ok(Watched { store, fleet, outcome })
 }
 
 /// How watching ended, and what the user can do now.
@@ -132,22 +150,23 @@ fn outcome(ending: &Ending, is_cancelled: bool, reporter: &Reporter) -> Outcome 
     Outcome::CouldNotRun
 }
 
-/// The fleet that runs a request.
+/// What identifies the fleet that runs a request.
 ///
 /// # Errors
 /// When the request is impossible, as nodes would find out.
-fn fleet_of(request: &Request) -> Result<String> {
+fn id_of(request: &Request) -> Result<String> {
     let mut first = request.clone();
     first.on_node(Node { number: 1, of: 1 });
     first.check()?;
     Ok(first.node.map(|node| node.fleet).unwrap_or_default())
 }
 
-/// What is submitted: what was before, with more nodes if more are wanted now, and those again that failed.
+/// What is submitted: what was before, with more nodes if more are wanted now and may join, and those again that failed.
 fn submitted(
     folder: &FleetFolder,
     scheduler: &dyn Scheduler,
     arguments: &FleetArguments,
+    may_grow: bool,
     reporter: &Reporter,
 ) -> Result<Submission> {
     let command = command::of_nodes();
@@ -169,6 +188,12 @@ fn submitted(
         );
     }
     let nodes = arguments.nodes.unwrap_or(before.nodes).max(before.nodes);
+    if nodes > before.nodes && !may_grow {
+        bail!(
+            "what is counted is shared out among {} nodes, and no more can join\nhint: leave out --nodes, or begin again with another --store",
+            before.nodes
+        );
+    }
     let elements = before.elements(folder, scheduler)?;
     let again = elements.iter().filter(|element| element.state.has_failed()).map(|element| element.node);
     let missing: BTreeSet<u32> = again.chain(before.nodes + 1..=nodes).collect();
@@ -227,13 +252,9 @@ fn judge(store: &mut Store, collected: &[Collected], fleet: &str, reporter: &Rep
             }
         }
     }
-    let results = Results::of(store, fleet)?;
+    let delivered = Delivered::of(store, fleet)?;
+    let results = delivered.results();
     Ok(Judged { decided: results.decided(), rounds: results.rounds() })
-}
-
-fn merge(store: &mut Store, path: &Path) -> Result<()> {
-    store.merge(&Store::open_read_only(path)?)?;
-    Ok(())
 }
 
 /// What the user has been shown of the nodes.

@@ -5,13 +5,12 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use basecase_analysis::fleet_of;
-use basecase_fleet::{Element, ElementState, FleetFolder, Slurm, Submission, collect};
+use basecase_fleet::{Collected, Element, ElementState, FleetFolder, Slurm, Submission, collect};
 use basecase_model::printable_json;
 use basecase_store::Store;
 use serde::Serialize;
 
-use super::merge;
-use super::results::Results;
+use super::results::{Delivered, Results};
 use crate::output;
 
 /// The word for what a node does.
@@ -61,16 +60,19 @@ pub(super) fn run(store: &Path, json: bool) -> Result<()> {
     // Also what the coordinator has not collected yet, in a store of our own: it may run right now.
     let place = tempfile::tempdir().context("cannot make a temporary folder")?;
     let mut all = Store::create_or_open(&place.path().join("all.sqlite"))?;
+    let mut stores = Vec::new();
     if store.exists() {
-        merge(&mut all, store)?;
+        stores.push(Store::open_read_only(store)?);
     }
-    for node in 1..=submission.nodes {
-        if let Some(delivery) = collect(&folder, node, None)? {
-            merge(&mut all, &delivery.path)?;
-        }
+    let collected: Vec<Option<Collected>> =
+        (1..=submission.nodes).map(|node| collect(&folder, node, None)).collect::<Result<_, _>>()?;
+    for delivery in collected.iter().flatten() {
+        stores.push(Store::open_read_only(&delivery.path)?);
     }
+    all.merge_all(&stores)?;
     let fleet = all.experiments()?.iter().rev().find_map(|one| fleet_of(one).map(str::to_owned));
-    let results = fleet.map(|fleet| Results::of(&all, &fleet)).transpose()?;
+    let delivered = fleet.map(|fleet| Delivered::of(&all, &fleet)).transpose()?;
+    let results = delivered.as_ref().map(Delivered::results);
     let elements = submission.elements(&folder, &Slurm::of_system())?;
     let status = status(&folder, &submission, &elements, results.as_ref());
     if json {
@@ -84,7 +86,7 @@ fn status(
     folder: &FleetFolder,
     submission: &Submission,
     elements: &[Element],
-    results: Option<&Results>,
+    results: Option<&Results<'_>>,
 ) -> Status {
     let rounds = results.map(Results::rounds).unwrap_or_default();
     let node = |element: &Element| {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use basecase_model::{Group, Headline, StepFacts};
+use basecase_model::{Group, Headline, StepFacts, hexadecimal};
 use basecase_stats::InterimAnalyses;
 use basecase_workload::{
     Dialect, FileParameters, FileStep, LOAD, LoadedTable, Maintenance, StepPlan, UNLISTED,
@@ -96,7 +96,7 @@ impl WorkloadFile {
 
     /// The beginning of the file's SHA-256.
     fn digest(&self) -> String {
-        hex(&Sha256::digest(self.definition.text()))
+        hexadecimal(&Sha256::digest(self.definition.text())[..16])
     }
 
     fn outline(&self, step: &FileStep) -> Outline {
@@ -180,7 +180,7 @@ impl Workload for WorkloadFile {
         for earlier in self.steps.iter().take(step.saturating_sub(1)) {
             past.update(format!("{} {} {}\n", earlier.label, earlier.threads, earlier.maintenance_after));
         }
-        json!({ "options": options, "definition": self.digest(), "past": hex(&past.finalize()) })
+        json!({ "options": options, "definition": self.digest(), "past": hexadecimal(&past.finalize()[..16]) })
     }
 
     fn tables(&self) -> Vec<String> {
@@ -252,8 +252,4 @@ impl Workload for WorkloadFile {
     fn state(&self, dialect: Dialect, table_options: Option<&str>) -> Result<Box<dyn WorkloadState>> {
         Ok(Box::new(WorkloadFileState::new(self, dialect, table_options)?))
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }

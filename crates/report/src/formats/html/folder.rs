@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use basecase_model::printable;
+use basecase_model::{hexadecimal, printable};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::Error;
@@ -108,7 +108,7 @@ fn is_within(name: &str) -> bool {
 }
 
 fn checksum(content: &[u8]) -> String {
-    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&Sha256::digest(content))
 }
 
 /// Longest name of a page, without its extension: file systems allow 255 bytes, and pictures add to it.

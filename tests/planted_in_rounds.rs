@@ -1,13 +1,18 @@
 //! Causes that are planted by a setting, and what `explain` says of them first: in rounds, in which servers that take turns are disturbed alike.
 
 use basecase_tests::causes::{assert_first, causes_on_postgres};
-use basecase_tests::running::ONE_LOAD;
+use basecase_tests::running::{ONE_LOAD, SHORT_ROUNDS_OF_SERVERS};
 
 /// The causes on a mix with so many rows, by rounds of one thread.
 fn causes_of_rounds(base: &str, candidate: &str, mix: &str, rows: &str) -> Vec<String> {
     let rounds = ["--threads", "1", "--detect", "10%", "--rounds", "5"];
     let workload = ["--workload", mix, "--rows", rows];
-    causes_on_postgres(base, candidate, mix, &[&workload[..], &rounds, &ONE_LOAD].concat())
+    causes_on_postgres(
+        base,
+        candidate,
+        mix,
+        &[&workload[..], &rounds, &ONE_LOAD, &SHORT_ROUNDS_OF_SERVERS].concat(),
+    )
 }
 
 #[test]

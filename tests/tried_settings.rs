@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use basecase_store::Store;
 use basecase_tests::Sandbox;
-use basecase_tests::running::{HARDLY_SETTLES, MICROBENCHMARKS, PLACES};
+use basecase_tests::running::{
+    HARDLY_SETTLES, MICROBENCHMARKS, PLACES, SHORT_ROUNDS, SHORT_ROUNDS_OF_SERVERS,
+};
 
 /// Settings of both configs of SQLite.
 const BOTH: &str = "journal_mode = wal\nsynchronous = normal\n";
@@ -37,8 +39,16 @@ fn the_planted_setting_explains_the_change_and_another_that_differs_does_not() {
     sandbox.write("small.conf", &format!("{BOTH}cache_size = 1\nbusy_timeout = 1000\n"));
     let candidates = ["compare", "sqlite@large.conf", "sqlite@small.conf"];
     let step = ["point-query", "--option", "rows=20000", "--threads", "1", "--loads", "1"];
-    said(&sandbox, &[&candidates[..], &MICROBENCHMARKS, &step, &DETECT, &HARDLY_SETTLES, &PLACES].concat());
-    let explain = ["explain", "s.sqlite", "point-query", "--try"];
+    let short = [&DETECT[..], &HARDLY_SETTLES, &SHORT_ROUNDS].concat();
+    said(&sandbox, &[&candidates[..], &MICROBENCHMARKS, &step, &short, &PLACES].concat());
+    let explain = [
+        "explain",
+        "s.sqlite",
+        "point-query",
+        SHORT_ROUNDS_OF_SERVERS[0],
+        SHORT_ROUNDS_OF_SERVERS[1],
+        "--try",
+    ];
 
     let planted = said(&sandbox, &[&explain[..], &["cache_size"]].concat());
     assert!(planted.contains(" with cache_size=-65536 as in the base case: "), "{planted}");

@@ -1,15 +1,17 @@
-//! How long many stores take to become one, and how much memory.
+//! How long many stores take to become one, and how much memory; and how long it takes to find what is missing of an experiment as large as all
+//! of them.
 //!
-//!     cargo run --release -p basecase-lab --example merged_stores -- 100 1000
+//!     cargo run --release -p basecase-lab --example large_stores -- 100 1000
 //!
-//! makes so many stores of so many trials each, as nodes of a fleet deliver them, and merges them into a new one.
+//! makes so many stores of so many trials each, as nodes of a fleet deliver them, and merges them into a new one. Then it makes an experiment of
+//! as many cells, and asks for each of them, as a command does that goes on.
 #![expect(clippy::print_stdout, reason = "the figures go to the terminal")]
 
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use basecase_analysis::fixture;
-use basecase_model::{Cell, FleetNode, Trial};
+use basecase_model::{CandidateName, Cell, FleetNode, Trial};
 use basecase_store::Store;
 
 fn main() -> Result<()> {
@@ -19,7 +21,9 @@ fn main() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let path = |name: String| folder.path().join(name);
     for number in 1..=stores {
-        fill(&mut Store::create_or_open(&path(format!("node-{number}.sqlite")))?, number, stores, trials)?;
+        let mut store = Store::create_or_open(&path(format!("node-{number}.sqlite")))?;
+        let node = FleetNode { fleet: "f".to_owned(), number, of: stores };
+        fill(&mut store, Some(node), trials)?;
     }
     let bytes: u64 =
         std::fs::read_dir(folder.path())?.map(|entry| Ok(entry?.metadata()?.len())).sum::<Result<_>>()?;
@@ -35,15 +39,32 @@ fn main() -> Result<()> {
         began.elapsed().as_secs_f64(),
         peak_mb()?
     );
+    let large = path("large.sqlite".into());
+    let cells = fill(&mut Store::create_or_open(&large)?, None, stores * trials)?;
+    let began = Instant::now();
+    let mut store = Store::create_or_open(&large)?;
+    let experiment = store.experiments()?.pop().context("no experiment")?;
+    store.save_cells(&experiment.id, &cells)?;
+    let mut found = 0;
+    for (_, cell) in &cells {
+        found += usize::from(store.complete_trial(&cell.key(), 0, false)?.is_some());
+    }
+    println!("found {found} of {} cells in {:.1} s", cells.len(), began.elapsed().as_secs_f64());
+    let began = Instant::now();
+    let trials = store.trials(&experiment.id)?.len();
+    println!("read {trials} trials in {:.1} s", began.elapsed().as_secs_f64());
     Ok(())
 }
 
-/// Fills the store of one node with rounds.
-fn fill(store: &mut Store, number: u32, of: u32, trials: u32) -> Result<()> {
+/// Fills a store: with the rounds of a node, or with a trial for each cell. Returns the cells of the latter.
+fn fill(store: &mut Store, node: Option<FleetNode>, trials: u32) -> Result<Vec<(CandidateName, Cell)>> {
     let (mut experiment, rounds) = fixture::in_rounds();
+    let number = node.as_ref().map_or(0, |node| node.number);
+    let in_rounds = node.is_some();
     experiment.id = format!("{number:012x}");
-    experiment.node = Some(FleetNode { fleet: "f".to_owned(), number, of });
+    experiment.node = node;
     store.save_experiment(&experiment)?;
+    let mut cells = Vec::new();
     let templates: Vec<&Trial> = rounds.iter().filter(|trial| !trial.slices.is_empty()).collect();
     for place in 0..trials {
         let template = templates[place as usize % templates.len()];
@@ -53,15 +74,18 @@ fn fill(store: &mut Store, number: u32, of: u32, trials: u32) -> Result<()> {
             config: "c".into(),
             workload: experiment.workload.clone(),
             step: template.step.clone(),
-            parameters: serde_json::json!({ "node": number }),
+            parameters: serde_json::json!({ "node": number, "cell": if in_rounds { 0 } else { place } }),
             host: "h".into(),
             protocol_revision: 4,
         };
         let mut trial = Trial { cell: cell.key(), measured_by: experiment.id.clone(), ..template.clone() };
-        trial.place.round = place;
+        trial.place.round = if in_rounds { place } else { 0 };
         store.save_trial(&experiment.id, &cell, &trial)?;
+        if !in_rounds {
+            cells.push((CandidateName(template.candidate.clone()), cell));
+        }
     }
-    Ok(())
+    Ok(cells)
 }
 
 /// The most memory that this process had, in MB.

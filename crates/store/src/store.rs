@@ -245,6 +245,14 @@ impl Store {
         self.read(|connection| trial::select_complete(connection, cell, round, is_profiled))
     }
 
+    /// Whether an experiment itself has measured one of these steps completely.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn has_measured(&self, experiment: &str, steps: &[&str]) -> Result<bool, StoreError> {
+        self.read(|connection| trial::exists_of_steps(connection, experiment, steps))
+    }
+
     /// Stores counts of one start of a candidate's server, each with its cell, for the experiment with this id. All or none are stored.
     ///
     /// # Errors

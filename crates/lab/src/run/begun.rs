@@ -1,7 +1,7 @@
 //! An experiment as it goes on: what was agreed when it began holds.
 
 use anyhow::{Result, bail};
-use basecase_model::{CalendarTime, CandidateFacts, Experiment, Schedule, StepCount, Trial};
+use basecase_model::{CalendarTime, CandidateFacts, Experiment, Schedule, StepCount};
 use basecase_store::Store;
 
 use super::RunOptions;
@@ -37,11 +37,9 @@ fn calendar_time(
 
 /// Whether an experiment has a trial of a round already.
 fn has_rounds(experiment: &Experiment, store: &Store) -> Result<bool> {
-    let is_compared =
-        |name: &str| experiment.steps.iter().any(|step| step.is_compared() && step.name == name);
-    let is_of_round =
-        |trial: &Trial| trial.is_complete() && trial.measured_by == experiment.id && is_compared(&trial.step);
-    Ok(store.trials(&experiment.id)?.iter().any(is_of_round))
+    let compared = experiment.steps.iter().filter(|step| step.is_compared());
+    let compared: Vec<&str> = compared.map(|step| step.name.as_str()).collect();
+    Ok(store.has_measured(&experiment.id, &compared)?)
 }
 
 /// The planned experiment with what servers reported of themselves when it was run before: one of which nothing is missing is not asked

@@ -23,7 +23,7 @@ use self::image_renewal::Loads;
 use self::images::remove_folder;
 use self::open_comparisons::OpenComparisons;
 use self::server_run::Data;
-use self::slice_scheduler::{Experience, MOST_WORK};
+use self::slice_scheduler::{Experience, FIRST_WARM_UP, LEAST_SHARE, MOST_WORK, WARM_UP, WORK, usual_time};
 use super::Run;
 use super::bench::Bench;
 use crate::observer::{Event, Standing};
@@ -87,13 +87,16 @@ impl<'a, B: Bench> Run<'a, B> {
             self.loading.in_round = None;
             self.experiences = self.experiences_of(&open_comparisons, last.as_ref());
             let standing = self.standing(&open_comparisons, &judgement, (round, &steps), last.as_ref(), left);
-            self.begin_round(&open_comparisons, round, &steps, left, standing);
+            self.begin_round(&open_comparisons, (round, &steps), last.as_ref(), left, standing);
             round_of(self, &mut open_comparisons, &steps)?;
             self.pass_time(&mut open_comparisons, false)?;
             let seconds = (self.bench.now() - round_began).as_secs_f64();
             let without_loading = seconds - self.loading.in_round.unwrap_or_default().as_secs_f64();
             self.loading.of_last = self.loading.in_round.or(self.loading.of_last);
-            let done = Done { round, steps, seconds: without_loading };
+            let share = (self.most_work.as_secs_f64() / self.plan.timing.of(WORK).as_secs_f64()).min(1.0);
+            let shortened = self.usual_seconds(&open_comparisons, &steps) * share;
+            let fixed_seconds = (without_loading - shortened).max(0.0);
+            let done = Done { round, steps, seconds: without_loading, fixed_seconds };
             if self.is_stopped() {
                 return Ok(());
             }
@@ -160,8 +163,8 @@ impl<'a, B: Bench> Run<'a, B> {
     fn begin_round(
         &mut self,
         open_comparisons: &OpenComparisons,
-        round: u32,
-        steps: &[usize],
+        (round, steps): (u32, &[usize]),
+        last: Option<&Done>,
         left: Option<Duration>,
         standing: Standing,
     ) {
@@ -171,7 +174,27 @@ impl<'a, B: Bench> Run<'a, B> {
         let to_first_analysis =
             self.interim_analyses().first().map_or(0, |rounds| rounds.saturating_sub(round));
         let turns: usize = steps.iter().map(|step| open_comparisons.runners(*step).len()).sum();
-        self.most_work = most_work(left, to_first_analysis as usize * turns, self.plan.timing.of(MOST_WORK));
+        let most_work = most_work(left, to_first_analysis as usize * turns, self.plan.timing.of(MOST_WORK));
+        let seconds = left.filter(|_| to_first_analysis > 0);
+        let seconds = seconds.map(|left| left.as_secs_f64() / f64::from(to_first_analysis));
+        let usual = self.usual_seconds(open_comparisons, steps);
+        let share =
+            seconds.map_or(1.0, |seconds| fitting_share(seconds, last.map(|last| last.fixed_seconds), usual));
+        self.most_work =
+            if share < 1.0 { most_work.min(self.plan.timing.of(WORK).mul_f64(share)) } else { most_work };
+    }
+
+    /// How long work and warm-up of a round of these steps usually take, which a short budget shortens.
+    fn usual_seconds(&self, open_comparisons: &OpenComparisons, steps: &[usize]) -> f64 {
+        let of_step = |step: &usize| {
+            let writes = self.plan.steps[*step].facts.writes;
+            usual_time(writes) * open_comparisons.runners(*step).len() as u32
+        };
+        let reads = steps.iter().find(|step| !self.plan.steps[**step].facts.writes);
+        let starts = steps.iter().filter(|step| self.plan.steps[**step].facts.writes).chain(reads);
+        let starts: usize = starts.map(|step| open_comparisons.runners(*step).len()).sum();
+        let usual = steps.iter().map(of_step).sum::<Duration>() + (FIRST_WARM_UP - WARM_UP) * starts as u32;
+        self.plan.timing.of(usual).as_secs_f64()
     }
 
     /// Tells that a round is over, which took so many seconds, and where that leaves the experiment.
@@ -247,6 +270,8 @@ struct Done {
     steps: Vec<usize>,
     /// Without loading data.
     seconds: f64,
+    /// The part of it that no budget shortens: starts, and whatever is beside work and warm-up.
+    fixed_seconds: f64,
 }
 
 impl Done {
@@ -263,6 +288,13 @@ impl Done {
 fn most_work(left: Option<Duration>, turns: usize, most: Duration) -> Duration {
     let share = left.filter(|_| turns > 0).map(|left| left / (2 * turns as u32));
     share.map_or(most, |share| share.min(most))
+}
+
+/// The share of the usual `usual` seconds of work and warm-up that leaves so many seconds for each round, of which `fixed` are for other things:
+/// a quarter, as long as nothing is known.
+fn fitting_share(seconds: f64, fixed: Option<f64>, usual: f64) -> f64 {
+    let free = seconds - fixed.unwrap_or(seconds / 4.0);
+    (free / usual.max(f64::MIN_POSITIVE)).clamp(LEAST_SHARE, 1.0)
 }
 
 /// The folder of the directories that servers run in.
@@ -287,5 +319,13 @@ mod tests {
         assert_eq!(seconds_of_work(3600, 10), 6.0);
         assert_eq!(seconds_of_work(1, 0), 6.0, "the first interim analysis is over");
         assert_eq!(most_work(None, 10, MOST_WORK), MOST_WORK);
+    }
+
+    #[test]
+    fn what_is_not_work_is_learnt_from_the_round_before() {
+        assert_eq!(fitting_share(8.0, None, 8.0), 0.75);
+        assert_eq!(fitting_share(8.0, Some(4.0), 8.0), 0.5);
+        assert_eq!(fitting_share(8.0, Some(9.0), 8.0), LEAST_SHARE);
+        assert_eq!(fitting_share(80.0, Some(4.0), 8.0), 1.0);
     }
 }

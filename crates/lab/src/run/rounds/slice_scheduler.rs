@@ -24,11 +24,11 @@ const EVENTS: f64 = 2.0;
 /// them share the machine.
 const ENDINGS: u32 = 50;
 /// How long each candidate works for a step in a round, when all have had their slices.
-const WORK: Duration = MS.saturating_mul(1_500);
+pub(crate) const WORK: Duration = MS.saturating_mul(1_500);
 /// The same at most, where the rounds before tell how the time is best spent.
 pub(crate) const MOST_WORK: Duration = MS.saturating_mul(6_000);
 /// The least share of their usual times that a step's work and warm-up are given where a budget would end before its rounds can be judged.
-const LEAST_SHARE: f64 = 0.2;
+pub(crate) const LEAST_SHARE: f64 = 0.2;
 /// Fewest and most passes.
 const PASSES: (u32, u32) = (2, 50);
 /// From this many passes it is known what is typical of them, if slices are shorter than [`LONG`].
@@ -37,9 +37,9 @@ const TYPICAL_PASSES: u32 = 6;
 /// candidates alike.
 pub(crate) const LONG: Duration = MS.saturating_mul(1_000);
 /// How long each candidate warms up for a step: half of it, then the others, then the other half.
-const WARM_UP: Duration = MS.saturating_mul(600);
+pub(crate) const WARM_UP: Duration = MS.saturating_mul(600);
 /// The same for the first step after a start: the sessions' processes have to find their way to the server's cache.
-const FIRST_WARM_UP: Duration = MS.saturating_mul(2_600);
+pub(crate) const FIRST_WARM_UP: Duration = MS.saturating_mul(2_600);
 /// How long the candidate that warms up first works to find out how many events that is, in a step that writes.
 const PROBE: Duration = MS.saturating_mul(50);
 /// How long a slice of a step that writes takes the slowest candidate. With 0.3 s, and a sixth as many, rounds of a base case against itself

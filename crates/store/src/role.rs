@@ -55,6 +55,31 @@ pub(crate) fn select(connection: &Connection, trial: &str) -> Result<Vec<RoleRec
     Ok(records)
 }
 
+/// What roles did and when, without times of statements, samples and counters.
+pub(crate) fn select_in_brief(connection: &Connection, trial: &str) -> Result<Vec<RoleRecord>, Problem> {
+    let mut statement = connection.prepare_cached(
+        "SELECT client, role, class, interval_ms, statements, items, events, started_us, ended_us,
+             response IS NOT NULL AS responds
+         FROM role WHERE trial = ?1 ORDER BY number",
+    )?;
+    let mut rows = statement.query([trial])?;
+    let mut records = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (role, class): (String, String) = (row.get("role")?, row.get("class")?);
+        let class = serde_json::from_value(class.into())?;
+        records.push(RoleRecord {
+            statements: row.get("statements")?,
+            items: row.get("items")?,
+            events: row.get("events")?,
+            started_us: row.get("started_us")?,
+            ended_us: row.get("ended_us")?,
+            response: row.get::<_, bool>("responds")?.then(Histogram::new),
+            ..RoleRecord::idle(row.get("client")?, &role, class, row.get("interval_ms")?)
+        });
+    }
+    Ok(records)
+}
+
 /// Decodes one row of the table `role`.
 pub(crate) fn read(row: &Row<'_>) -> Result<RoleRecord, Problem> {
     let class: String = row.get("class")?;

@@ -245,6 +245,20 @@ impl Store {
         self.read(|connection| trial::select_complete(connection, cell, round, is_profiled))
     }
 
+    /// The same without what only reports need: of its roles what they did and when, and no counters, slices, plans and statements. Of very many
+    /// trials this is known soon.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn complete_trial_in_brief(
+        &self,
+        cell: &str,
+        round: u32,
+        is_profiled: bool,
+    ) -> Result<Option<Trial>, StoreError> {
+        self.read(|connection| trial::select_complete_in_brief(connection, cell, round, is_profiled))
+    }
+
     /// Whether an experiment itself has measured one of these steps completely.
     ///
     /// # Errors

@@ -236,12 +236,36 @@ pub(crate) fn select_complete(
     round: u32,
     is_profiled: bool,
 ) -> Result<Option<Trial>, Problem> {
+    let head = select_complete_head(connection, cell, round, is_profiled)?;
+    head.map(|head| whole(connection, head)).transpose()
+}
+
+/// The same, of its roles only what they did and when.
+pub(crate) fn select_complete_in_brief(
+    connection: &Connection,
+    cell: &str,
+    round: u32,
+    is_profiled: bool,
+) -> Result<Option<Trial>, Problem> {
+    let Some((id, warnings, trial)) = select_complete_head(connection, cell, round, is_profiled)? else {
+        return Ok(None);
+    };
+    let roles = role::select_in_brief(connection, &id)?;
+    Ok(Some(Trial { roles, warnings: serde_json::from_str(&warnings)?, ..trial }))
+}
+
+fn select_complete_head(
+    connection: &Connection,
+    cell: &str,
+    round: u32,
+    is_profiled: bool,
+) -> Result<Option<Head>, Problem> {
     let mut statement = connection.prepare_cached(
         "SELECT *, candidate AS shown FROM trial
          WHERE cell = ?1 AND round = ?2 AND (observation = 'profiled') = ?3 AND status = 'complete' ORDER BY sequence DESC LIMIT 1",
     )?;
     let mut rows = statement.query_map(params![cell, round, is_profiled], head)?;
-    rows.next().map(|row| whole(connection, row?)).transpose()
+    Ok(rows.next().transpose()?)
 }
 
 /// A trial's id, its warnings as JSON, and the trial as far as its own row describes it.

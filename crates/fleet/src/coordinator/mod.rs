@@ -18,6 +18,8 @@ use crate::{
 const QUEUE_PATIENCE: Duration = Duration::from_secs(60);
 /// How long what a node wrote may stay invisible here: caches of a network file system usually forget within a minute.
 const CACHE_PATIENCE: Duration = Duration::from_secs(60);
+/// How many times as long as it looks the coordinator rests at least: it runs where others work, and judging a large fleet takes seconds.
+const RESTS: u32 = 9;
 /// By how much clocks may differ, in seconds.
 const CLOCK_LIMIT_S: f64 = 60.0;
 
@@ -171,7 +173,8 @@ impl<'s> Coordinator<'s> {
         })
     }
 
-    /// Looks every `interval` until all nodes have ended or the user wants to stop. `tell` gets the result of each look.
+    /// Looks every `interval`, or as often as a tenth of the time allows, until all nodes have ended or the user wants to stop. `tell` gets the
+    /// result of each look.
     ///
     /// # Errors
     /// As [`Coordinator::look`].
@@ -183,7 +186,9 @@ impl<'s> Coordinator<'s> {
     ) -> Result<Ending, E> {
         let mut over_since = None;
         loop {
+            let began = Instant::now();
             let standing = self.look(judge)?;
+            let rest = interval.max(began.elapsed() * RESTS);
             tell(&standing);
             if standing.is_over() {
                 let since = *over_since.get_or_insert_with(Instant::now);
@@ -193,7 +198,7 @@ impl<'s> Coordinator<'s> {
             } else {
                 over_since = None;
             }
-            basecase_stop::pause(interval);
+            basecase_stop::pause(rest);
             if basecase_stop::is_asked() {
                 return Ok(Ending::Stopped(standing));
             }

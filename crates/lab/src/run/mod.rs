@@ -273,8 +273,20 @@ impl<B: Bench> Run<'_, B> {
     fn stored(&self, candidate: &Candidate, step: usize) -> Result<Option<Trial>> {
         let is_profiled = self.observation == Observation::Profiled;
         let found = self.store.complete_trial(&candidate.cells[step].key(), self.round, is_profiled)?;
+        Ok(found.filter(|trial| self.is_own(trial)))
+    }
+
+    /// The same without what only reports need.
+    fn stored_in_brief(&self, candidate: &Candidate, step: usize) -> Result<Option<Trial>> {
+        let is_profiled = self.observation == Observation::Profiled;
+        let key = candidate.cells[step].key();
+        let found = self.store.complete_trial_in_brief(&key, self.round, is_profiled)?;
+        Ok(found.filter(|trial| self.is_own(trial)))
+    }
+
+    fn is_own(&self, trial: &Trial) -> bool {
         let Experiment { id, schedule, .. } = &self.plan.experiment;
-        Ok(found.filter(|trial| schedule.is_none() || trial.measured_by == *id))
+        schedule.is_none() || trial.measured_by == *id
     }
 
     /// Stores what a running candidate reports about its build and settings.

@@ -108,6 +108,14 @@ fn only_a_complete_trial_needs_no_repetition() {
     store.save_trial("e", &cell, &again).unwrap();
     assert_eq!(store.complete_trial(&cell.key(), 3, false).unwrap(), Some(again.clone()));
     assert_eq!(store.complete_trial(&cell.key(), 4, false).unwrap(), None);
+    // In brief it says the same of rates.
+    let brief = store.complete_trial_in_brief(&cell.key(), 3, false).unwrap().unwrap();
+    for class in [OperationClass::Insert, OperationClass::Delete, OperationClass::Query] {
+        assert_eq!(brief.per_second(class), again.per_second(class));
+    }
+    let facts = |trial: &Trial| (trial.place, trial.seconds, trial.status.clone(), trial.warnings.clone());
+    assert!(facts(&brief) == facts(&again) && !brief.roles.is_empty() && brief.counters != again.counters);
+    assert_eq!(store.complete_trial_in_brief(&cell.key(), 4, false).unwrap(), None);
     assert_eq!(store.trials("e").unwrap(), [trial, again]);
 }
 

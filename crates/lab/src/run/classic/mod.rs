@@ -117,7 +117,7 @@ impl<B: Bench> Run<'_, B> {
     fn find_trials(&mut self, candidate: &Candidate) -> Result<Vec<usize>> {
         let mut due = Vec::new();
         for step in self.chosen_steps() {
-            let Some(trial) = self.stored(candidate, step)? else {
+            let Some(trial) = self.stored_in_brief(candidate, step)? else {
                 due.push(step);
                 continue;
             };

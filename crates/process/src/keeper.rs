@@ -6,8 +6,13 @@
 use std::io;
 use std::process::{Child, Command};
 use std::sync::{Mutex, OnceLock, mpsc};
+use std::time::Duration;
 
 use basecase_probe::ProcessorSet;
+
+/// How often a program that is still open for writing is tried, and how long after each time it is again.
+const BUSY_TRIES: u32 = 100;
+const BUSY_PAUSE: Duration = Duration::from_millis(5);
 
 struct Order {
     command: Command,
@@ -45,12 +50,24 @@ fn start() -> io::Result<mpsc::Sender<Order>> {
 
 /// A child inherits the affinity of the thread that spawns it.
 fn spawn_on(command: &mut Command, processors: Option<&ProcessorSet>) -> io::Result<Child> {
-    let Some(processors) = processors else { return command.spawn() };
+    let Some(processors) = processors else { return spawn_once_written(command) };
     let own = ProcessorSet::allowed()?;
     processors.confine_thread()?;
-    let child = command.spawn();
+    let child = spawn_once_written(command);
     own.confine_thread()?;
     child
+}
+
+/// A program that this process has just written may be open for writing yet, in a child of another thread that has not come to its own
+/// program.
+fn spawn_once_written(command: &mut Command) -> io::Result<Child> {
+    for _ in 0..BUSY_TRIES {
+        match command.spawn() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => std::thread::sleep(BUSY_PAUSE),
+            spawned => return spawned,
+        }
+    }
+    command.spawn()
 }
 
 #[cfg(test)]
@@ -73,5 +90,22 @@ mod tests {
         assert!(child.try_wait().unwrap().is_none());
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+    #[test]
+    fn a_program_is_started_once_nobody_writes_it() {
+        use std::io::Write as _;
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("program");
+        let mut file = std::fs::File::create(&path).unwrap();
+        file.write_all(b"#!/bin/sh\nexit 7\n").unwrap();
+        file.set_permissions(PermissionsExt::from_mode(0o755)).unwrap();
+        let writer = std::thread::spawn(move || {
+            std::thread::sleep(BUSY_PAUSE * 4);
+            drop(file);
+        });
+        let mut child = spawn(Command::new(&path), None).unwrap();
+        writer.join().unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(7));
     }
 }

@@ -36,8 +36,8 @@ fn bench() -> Bench {
     let folder = tempfile::tempdir().unwrap();
     // The account that compiles must be able to reach it.
     fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
-    let (programs, builds) = (folder.path().join("programs"), folder.path().join("builds"));
-    fs::create_dir(&programs).unwrap();
+    let [written, programs, builds] = ["written", "programs", "builds"].map(|name| folder.path().join(name));
+    fs::create_dir(&written).unwrap();
     fs::create_dir(&builds).unwrap();
     for (name, script) in [
         ("gcc", GCC),
@@ -48,10 +48,12 @@ fn bench() -> Bench {
         ("flex", ""),
         ("perl", ""),
     ] {
-        let path = programs.join(name);
+        let path = written.join(name);
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
     }
+    // By another process: a child of another thread could have what this one writes open for a moment yet, and it could not be run.
+    assert!(Command::new("cp").arg("-rp").args([&written, &programs]).status().unwrap().success());
     std::os::unix::fs::symlink("/usr/bin/git", programs.join("git")).unwrap();
     let toolchain = Toolchain::only_in(&programs);
     let builder = Builder { builds, toolchain, reserved: vec!["pypi".into()], labels: true };

@@ -117,7 +117,8 @@ impl SharedHistory<'_> {
         };
         // Before anything is submitted, since the step may not be there.
         let search = Search::new(self.request.clone(), self.arguments.step.as_deref(), options)?;
-        let Watched { store, fleet, outcome } = fleet::watch(&self.request, places, self.reporter)?;
+        let Watched { store, fleet, outcome } =
+            fleet::watch(&self.request, self.command_of_nodes(), places, self.reporter)?;
         let Some((experiment, counts)) = counts_of_fleet(&store, &fleet)? else {
             output::print("No node has delivered anything yet.\n")?;
             return Ok(outcome);
@@ -125,6 +126,14 @@ impl SharedHistory<'_> {
         let counted = Counted::of(&experiment, counts);
         self.tell(search, &experiment, &counted)?;
         Ok(outcome)
+    }
+
+    /// The command of each node, with the range as it is now: a branch may go on before the last of them starts.
+    fn command_of_nodes(&self) -> Vec<String> {
+        let [first, .., last] = &self.range.commits[..] else { return fleet::of_nodes() };
+        let range = format!("{}..{}", first.hash, last.hash);
+        let words = fleet::of_nodes().into_iter();
+        words.map(|word| if word == self.range.text { range.clone() } else { word }).collect()
     }
 
     /// Searches once more among the commits that were counted, and tells what it finds.

@@ -9,7 +9,7 @@ const VALUED: [&str; 6] = ["--fleet", "--nodes", "--sbatch", "--store", "--out",
 const FLAGS: [&str; 4] = ["--cancel", "--json", "--full", LEFT_OUT];
 
 /// The words behind `basecase`, with what the user's files add to them.
-pub(super) fn of_nodes() -> Vec<String> {
+pub(crate) fn of_nodes() -> Vec<String> {
     of(output::words())
 }
 

@@ -15,6 +15,7 @@ use basecase_fleet::{
 use basecase_lab::{Node, Request};
 use basecase_store::Store;
 
+pub(crate) use self::command::of_nodes;
 use self::results::Delivered;
 pub(crate) use self::results::report;
 use super::perform::make_folder;
@@ -86,7 +87,7 @@ pub(crate) fn coordinate(
     arguments: &PlaceArguments,
     reporter: &Reporter,
 ) -> Result<Outcome> {
-    let watched = watch(request, arguments, reporter)?;
+    let watched = watch(request, of_nodes(), arguments, reporter)?;
     let delivered = Delivered::of(&watched.store, &watched.fleet)?;
     let results = delivered.results();
     results.print(arguments)?;
@@ -104,8 +105,13 @@ pub(crate) struct Watched {
     pub(crate) outcome: Outcome,
 }
 
-/// Runs the nodes of an experiment through a scheduler, or comes back to them.
-pub(crate) fn watch(request: &Request, arguments: &PlaceArguments, reporter: &Reporter) -> Result<Watched> {
+/// Runs the nodes of an experiment through a scheduler, each by the words of `command`, or comes back to them.
+pub(crate) fn watch(
+    request: &Request,
+    command: Vec<String>,
+    arguments: &PlaceArguments,
+    reporter: &Reporter,
+) -> Result<Watched> {
     let fleet = id_of(request)?;
     let mut store = Store::create_or_open(&arguments.store)?;
     let lock = store.lock_for_run(&output::command_line())?;
@@ -115,7 +121,7 @@ pub(crate) fn watch(request: &Request, arguments: &PlaceArguments, reporter: &Re
     // Before anything is submitted: the id of a job must not be lost.
     let _catching = basecase_stop::catch_signals().context("cannot watch for signals")?;
     let may_grow = !request.protocol.is_counts();
-    let submission = submitted(&folder, &slurm, &arguments.fleet, may_grow, reporter)?;
+    let submission = submitted(&folder, &slurm, &arguments.fleet, command, may_grow, reporter)?;
     let mut shown = Shown::default();
     let mut coordinator = Coordinator::new(folder, &slurm, submission, lock);
     if arguments.fleet.cancel {
@@ -166,10 +172,10 @@ fn submitted(
     folder: &FleetFolder,
     scheduler: &dyn Scheduler,
     arguments: &FleetArguments,
+    command: Vec<String>,
     may_grow: bool,
     reporter: &Reporter,
 ) -> Result<Submission> {
-    let command = command::of_nodes();
     let Some(before) = folder.submission()? else {
         let Some(nodes) = arguments.nodes else {
             bail!(

@@ -18,7 +18,6 @@ mod beginner;
 mod commits;
 mod counted_at_full_speed;
 mod counts;
-mod defects;
 mod doctor;
 mod dry_run;
 mod lifecycle;

@@ -63,6 +63,10 @@ fn defect_19_data_that_cannot_be_opened_is_kept_until_the_user_wants_it_rebuilt(
     kill_at(&sandbox, &classic(), &Point::phase("settle"));
     let database = find(&sandbox, "ib.sqlite", "rollback_full");
     let whole = fs::read(&database).unwrap();
+    // What SQLite had not ended would undo the damage.
+    let journal = database.with_extension("sqlite-journal");
+    let unfinished = fs::read(&journal).ok();
+    let _ = fs::remove_file(&journal);
     let mut damaged = whole.clone();
     damaged[..16].fill(0);
     fs::write(&database, &damaged).unwrap();
@@ -80,6 +84,9 @@ fn defect_19_data_that_cannot_be_opened_is_kept_until_the_user_wants_it_rebuilt(
 
     // The cause is mended, and all goes on from what there is.
     fs::write(&database, &whole).unwrap();
+    if let Some(unfinished) = unfinished {
+        fs::write(&journal, unfinished).unwrap();
+    }
     kill_at(&sandbox, &classic(), &Point::work("qp500"));
     let again = stored(&sandbox);
     let is_first = |trial: &&Trial| trial.step == "qr100" && trial.candidate.ends_with("rollback_full");

@@ -2,11 +2,11 @@
 
 use basecase_tests::Sandbox;
 use basecase_tests::running::PLACES;
+use basecase_tests::sqlite_repository::{QUERY, Repository, flags};
 use serde_json::Value;
 
 use crate::counts::{CALLGRIND, can_count};
 use crate::refusals::refusal;
-use basecase_tests::sqlite_repository::{QUERY, Repository, flags};
 
 #[test]
 fn the_commit_that_made_a_query_slower_is_named_and_one_that_does_not_compile_is_passed_over() {

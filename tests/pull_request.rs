@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use basecase_tests::running::PLACES;
+use basecase_tests::sqlite_repository::{QUERY, Repository, flags};
 use basecase_tests::{Sandbox, program, workspace};
 use serde_json::Value;
 
 use crate::counts::{CALLGRIND, can_count};
-use basecase_tests::sqlite_repository::{QUERY, Repository, flags};
 
 /// The script behind the steps of the action.
 const SCRIPT: &str = "tools/pull_request.sh";

@@ -92,13 +92,18 @@ fn check_turns(all: &[Trial]) {
         together.sort_unstable();
         let slices = together.len() as u32;
         assert_eq!(together, (0..slices).collect::<Vec<_>>(), "one slice at a time");
+        let measured_us: f64 = pair.iter().flat_map(|trial| &trial.slices).map(|slice| slice.length_us).sum();
         assert!(slices >= 8 && pair[0].slices.len() == pair[1].slices.len());
         for trial in pair {
             // On a busy machine one or the other slice may pass without the client.
             let idle = trial.slices.iter().filter(|slice| slice.operations <= 20).count();
             assert!(5 * idle < trial.slices.len(), "{:?}", trial.slices);
             assert_eq!(trial.roles[0].items, trial.slices.iter().map(|slice| slice.operations).sum::<u64>());
-            assert!(trial.gauges.get(names::ROUND_SECONDS).unwrap() > 1.0);
+            let round_s = trial.gauges.get(names::ROUND_SECONDS).unwrap();
+            assert!(
+                round_s > 1.0 && round_s > measured_us / 1e6,
+                "{round_s} s, measured for {measured_us} µs"
+            );
         }
     }
 }

@@ -12,7 +12,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use basecase_analysis::fixture;
 use basecase_model::{CandidateName, Cell, FleetNode, Trial};
-use basecase_store::Store;
+use basecase_store::{Detail, Store};
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
@@ -47,7 +47,7 @@ fn main() -> Result<()> {
     store.save_cells(&experiment.id, &cells)?;
     let mut found = 0;
     for (_, cell) in &cells {
-        found += usize::from(store.complete_trial_in_brief(&cell.key(), 0, false)?.is_some());
+        found += usize::from(store.complete_trial(&cell.key(), 0, false, Detail::Brief)?.is_some());
     }
     println!("found {found} of {} cells in {:.1} s", cells.len(), began.elapsed().as_secs_f64());
     let began = Instant::now();

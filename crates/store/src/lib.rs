@@ -33,4 +33,4 @@ pub use lock::RunLock;
 pub use merge::Added;
 pub use progress::InFlight;
 pub use store::Store;
-pub use trial::TrialCounts;
+pub use trial::{Detail, TrialCounts};

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::schema::{self, FileKind, VERSION};
 use crate::{
-    InFlight, Problem, RunLock, StoreError, TrialCounts, experiment, lock, progress, round_trials,
+    Detail, InFlight, Problem, RunLock, StoreError, TrialCounts, experiment, lock, progress, round_trials,
     step_count, trial, verify,
 };
 
@@ -241,22 +241,9 @@ impl Store {
         cell: &str,
         round: u32,
         is_profiled: bool,
+        detail: Detail,
     ) -> Result<Option<Trial>, StoreError> {
-        self.read(|connection| trial::select_complete(connection, cell, round, is_profiled))
-    }
-
-    /// The same without what only reports need: of its roles what they did and when, and no counters, slices, plans and statements. Of very many
-    /// trials this is known soon.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn complete_trial_in_brief(
-        &self,
-        cell: &str,
-        round: u32,
-        is_profiled: bool,
-    ) -> Result<Option<Trial>, StoreError> {
-        self.read(|connection| trial::select_complete_in_brief(connection, cell, round, is_profiled))
+        self.read(|connection| trial::select_complete(connection, cell, round, is_profiled, detail))
     }
 
     /// Whether an experiment itself has measured one of these steps completely.

@@ -19,6 +19,15 @@ pub struct TrialCounts {
     pub failed: usize,
 }
 
+/// How much of a trial is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// All that is stored.
+    Whole,
+    /// What its own row tells, and of its roles what they did and when. Of very many trials this is read soon.
+    Brief,
+}
+
 /// A trial's id: the first 32 hexadecimal digits of the SHA-256 of its identifying values, as a JSON array.
 pub(crate) fn id_of(
     experiment: &str,
@@ -235,37 +244,18 @@ pub(crate) fn select_complete(
     cell: &str,
     round: u32,
     is_profiled: bool,
+    detail: Detail,
 ) -> Result<Option<Trial>, Problem> {
-    let head = select_complete_head(connection, cell, round, is_profiled)?;
-    head.map(|head| whole(connection, head)).transpose()
-}
-
-/// The same, of its roles only what they did and when.
-pub(crate) fn select_complete_in_brief(
-    connection: &Connection,
-    cell: &str,
-    round: u32,
-    is_profiled: bool,
-) -> Result<Option<Trial>, Problem> {
-    let Some((id, warnings, trial)) = select_complete_head(connection, cell, round, is_profiled)? else {
-        return Ok(None);
-    };
-    let roles = role::select_in_brief(connection, &id)?;
-    Ok(Some(Trial { roles, warnings: serde_json::from_str(&warnings)?, ..trial }))
-}
-
-fn select_complete_head(
-    connection: &Connection,
-    cell: &str,
-    round: u32,
-    is_profiled: bool,
-) -> Result<Option<Head>, Problem> {
     let mut statement = connection.prepare_cached(
         "SELECT *, candidate AS shown FROM trial
          WHERE cell = ?1 AND round = ?2 AND (observation = 'profiled') = ?3 AND status = 'complete' ORDER BY sequence DESC LIMIT 1",
     )?;
     let mut rows = statement.query_map(params![cell, round, is_profiled], head)?;
-    Ok(rows.next().transpose()?)
+    let complete = |head| match detail {
+        Detail::Whole => whole(connection, head),
+        Detail::Brief => brief(connection, head),
+    };
+    rows.next().map(|row| complete(row?)).transpose()
 }
 
 /// A trial's id, its warnings as JSON, and the trial as far as its own row describes it.
@@ -292,6 +282,12 @@ fn head(row: &Row<'_>) -> rusqlite::Result<Head> {
         ..Trial::empty(row.get("cell")?, &step, &candidate, place, row.get("started_at")?)
     };
     Ok((row.get("id")?, row.get("warnings")?, trial))
+}
+
+/// Completes a trial with what its roles did and when.
+fn brief(connection: &Connection, (id, warnings, trial): Head) -> Result<Trial, Problem> {
+    let roles = role::select_in_brief(connection, &id)?;
+    Ok(Trial { roles, warnings: serde_json::from_str(&warnings)?, ..trial })
 }
 
 /// Completes a trial with the rows of the other tables.

@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use basecase_analysis::Stored;
 use basecase_report::{Options, TextFormat};
-use basecase_store::Store;
+use basecase_store::{Detail, Store};
 use tempfile::TempDir;
 
 use crate::{Marks, shape};
@@ -101,7 +101,7 @@ fn read(store: &Store, way: Option<usize>, marks: &mut Marks) -> Result<(), base
         let keys: Vec<String> = trials.iter().map(|trial| trial.cell.clone()).collect();
         store.trials_for_cells(&keys)?;
         if let Some(trial) = trials.first() {
-            store.complete_trial(&trial.cell, trial.place.round, false)?;
+            store.complete_trial(&trial.cell, trial.place.round, false, Detail::Whole)?;
         }
         marks.insert("read".into());
         all.push((experiment, trials));

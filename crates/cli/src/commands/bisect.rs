@@ -173,7 +173,7 @@ impl Probes {
                 let skipped = search.skipped().iter().filter(|(number, _)| probe.numbers.contains(number));
                 for (number, reason) in skipped {
                     let name = search.candidates().swap_remove(*number);
-                    reporter.note(&format!("{name} is skipped: {}", brief_reason(reason)));
+                    note_skipped(&name, reason, reporter);
                 }
                 continue;
             }
@@ -257,7 +257,7 @@ impl Probes {
             let is_end = search.bisection().whole().is_none();
             let failure = counts.cell(candidate).and_then(CellCount::failure);
             if let Some(failure) = failure.filter(|_| !is_end) {
-                search.skip(candidate, format!("it could not be counted: {failure}"));
+                search.skip(candidate, uncounted(failure));
                 return Ok(());
             }
             return search.learn_counts(&counts.course(), counts.margin());
@@ -284,6 +284,16 @@ impl Probes {
         }
         counts
     }
+}
+
+/// Says that a candidate is skipped.
+fn note_skipped(name: &str, reason: &str, reporter: &Reporter) {
+    reporter.note(&format!("{name} is skipped: {}", brief_reason(reason)));
+}
+
+/// Why a candidate is skipped of which nothing could be counted.
+fn uncounted(failure: &str) -> String {
+    format!("it could not be counted: {failure}")
 }
 
 /// What a build does, as an event.

@@ -24,7 +24,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::Result;
 use basecase_load::{Limits, StepOutcome};
 use basecase_model::{Experiment, Observation, Place, Trial, TrialStatus};
-use basecase_store::{InFlight, Store};
+use basecase_store::{Detail, InFlight, Store};
 use basecase_workload::StepPlan;
 
 use self::bench::{Alone, Bench, Deployment};
@@ -270,23 +270,12 @@ impl<B: Bench> Run<'_, B> {
 
     /// The complete trial of a step, if it is in the store. In rounds only what this experiment measured can be compared with what it
     /// measures next.
-    fn stored(&self, candidate: &Candidate, step: usize) -> Result<Option<Trial>> {
-        let is_profiled = self.observation == Observation::Profiled;
-        let found = self.store.complete_trial(&candidate.cells[step].key(), self.round, is_profiled)?;
-        Ok(found.filter(|trial| self.is_own(trial)))
-    }
-
-    /// The same without what only reports need.
-    fn stored_in_brief(&self, candidate: &Candidate, step: usize) -> Result<Option<Trial>> {
+    fn stored(&self, candidate: &Candidate, step: usize, detail: Detail) -> Result<Option<Trial>> {
         let is_profiled = self.observation == Observation::Profiled;
         let key = candidate.cells[step].key();
-        let found = self.store.complete_trial_in_brief(&key, self.round, is_profiled)?;
-        Ok(found.filter(|trial| self.is_own(trial)))
-    }
-
-    fn is_own(&self, trial: &Trial) -> bool {
+        let found = self.store.complete_trial(&key, self.round, is_profiled, detail)?;
         let Experiment { id, schedule, .. } = &self.plan.experiment;
-        schedule.is_none() || trial.measured_by == *id
+        Ok(found.filter(|trial| schedule.is_none() || trial.measured_by == *id))
     }
 
     /// Stores what a running candidate reports about its build and settings.

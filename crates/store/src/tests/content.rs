@@ -6,7 +6,7 @@ use basecase_model::{
 };
 
 use super::sample;
-use crate::{InFlight, Problem, Store, TrialCounts};
+use crate::{Detail, InFlight, Problem, Store, TrialCounts};
 
 fn store_with(experiments: &[&str]) -> (tempfile::TempDir, Store) {
     let directory = tempfile::tempdir().unwrap();
@@ -101,21 +101,21 @@ fn only_a_complete_trial_needs_no_repetition() {
     let mut trial = sample::trial(&cell, 3);
     trial.status = failed;
     store.save_trial("e", &cell, &trial).unwrap();
-    assert_eq!(store.complete_trial(&cell.key(), 3, false).unwrap(), None);
+    assert_eq!(store.complete_trial(&cell.key(), 3, false, Detail::Whole).unwrap(), None);
 
     let mut again = sample::trial(&cell, 3);
     again.started_at = "2026-01-03T00:00:00Z".into();
     store.save_trial("e", &cell, &again).unwrap();
-    assert_eq!(store.complete_trial(&cell.key(), 3, false).unwrap(), Some(again.clone()));
-    assert_eq!(store.complete_trial(&cell.key(), 4, false).unwrap(), None);
+    assert_eq!(store.complete_trial(&cell.key(), 3, false, Detail::Whole).unwrap(), Some(again.clone()));
+    assert_eq!(store.complete_trial(&cell.key(), 4, false, Detail::Whole).unwrap(), None);
     // In brief it says the same of rates.
-    let brief = store.complete_trial_in_brief(&cell.key(), 3, false).unwrap().unwrap();
+    let brief = store.complete_trial(&cell.key(), 3, false, Detail::Brief).unwrap().unwrap();
     for class in [OperationClass::Insert, OperationClass::Delete, OperationClass::Query] {
         assert_eq!(brief.per_second(class), again.per_second(class));
     }
     let facts = |trial: &Trial| (trial.place, trial.seconds, trial.status.clone(), trial.warnings.clone());
     assert!(facts(&brief) == facts(&again) && !brief.roles.is_empty() && brief.counters != again.counters);
-    assert_eq!(store.complete_trial_in_brief(&cell.key(), 4, false).unwrap(), None);
+    assert_eq!(store.complete_trial(&cell.key(), 4, false, Detail::Brief).unwrap(), None);
     assert_eq!(store.trials("e").unwrap(), [trial, again]);
 }
 
@@ -151,7 +151,7 @@ fn defect_14_trials_and_experiments_are_in_the_order_in_which_they_were_stored()
         .map(|time| Trial { started_at: time.into(), ..sample::trial(&cell, 0) });
     store.save_trial("late", &cell, &early).unwrap();
     store.save_trial("back", &cell, &later).unwrap();
-    let latest = store.complete_trial(&cell.key(), 0, false).unwrap();
+    let latest = store.complete_trial(&cell.key(), 0, false, Detail::Whole).unwrap();
     assert_eq!(latest.map(|trial| trial.started_at), Some(later.started_at));
 }
 

@@ -10,9 +10,8 @@ use basecase_builds::{Attempt, default_home};
 use basecase_fleet::{FleetFolder, read_skipped, write_skipped};
 use basecase_lab::{CommitRange, Node, Request, Search, SearchOptions, attempt};
 use basecase_model::Experiment;
-use basecase_report::brief_reason;
 
-use super::{Probes, conclude, options, prepares, tell};
+use super::{Probes, conclude, note_skipped, options, prepares, tell, uncounted};
 use crate::Outcome;
 use crate::arguments::{Bisect, PlaceArguments};
 use crate::commands::fleet::{self, Watched};
@@ -94,7 +93,7 @@ impl SharedHistory<'_> {
             let candidate = &self.request.candidates[number];
             let tried = attempt(candidate, &home, &mut |words| observer.notice(prepares(words)))?;
             let Some(Attempt::Broken(reason)) = tried else { return Ok(false) };
-            self.reporter.note(&format!("{candidate} is skipped: {}", brief_reason(&reason)));
+            note_skipped(&candidate.to_string(), &reason, self.reporter);
             skipped.insert(self.range.commits[number].hash.clone(), reason);
             Ok(true)
         };
@@ -157,7 +156,7 @@ impl SharedHistory<'_> {
         for candidate in 0..self.range.commits.len() {
             match found.cell(candidate).map(CellCount::failure) {
                 Some(None) => {}
-                Some(Some(failure)) => search.skip(candidate, format!("it could not be counted: {failure}")),
+                Some(Some(failure)) => search.skip(candidate, uncounted(failure)),
                 None => search.leave_out(candidate),
             }
         }

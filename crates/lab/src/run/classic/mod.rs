@@ -4,6 +4,7 @@ pub(crate) mod forecast;
 
 use anyhow::{Context, Result};
 use basecase_model::{Measures, Observation, Trial};
+use basecase_store::Detail;
 
 use super::bench::{Bench, Deployment as _};
 use super::deployment::Content;
@@ -117,7 +118,7 @@ impl<B: Bench> Run<'_, B> {
     fn find_trials(&mut self, candidate: &Candidate) -> Result<Vec<usize>> {
         let mut due = Vec::new();
         for step in self.chosen_steps() {
-            let Some(trial) = self.stored_in_brief(candidate, step)? else {
+            let Some(trial) = self.stored(candidate, step, Detail::Brief)? else {
                 due.push(step);
                 continue;
             };

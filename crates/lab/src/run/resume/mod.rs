@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use basecase_model::State;
+use basecase_store::Detail;
 use basecase_workload::insert_benchmark::Purpose;
 
 use crate::checks;
@@ -41,7 +42,7 @@ impl<B: Bench> Run<'_, B> {
             self.phase(candidate, Phase::Rebuild(Reason::ChangesRows));
             return Ok(None);
         }
-        let Some(last) = self.stored(candidate, first - 1)? else {
+        let Some(last) = self.stored(candidate, first - 1, Detail::Whole)? else {
             return Ok(None);
         };
         workload_state.resume(first, &last.state);

@@ -186,15 +186,13 @@ impl<'a, B: Bench> Run<'a, B> {
 
     /// How long work and warm-up of a round of these steps usually take, which a short budget shortens.
     fn usual_seconds(&self, open_comparisons: &OpenComparisons, steps: &[usize]) -> f64 {
-        let of_step = |step: &usize| {
-            let writes = self.plan.steps[*step].facts.writes;
-            usual_time(writes) * open_comparisons.runners(*step).len() as u32
-        };
-        let reads = steps.iter().find(|step| !self.plan.steps[**step].facts.writes);
-        let starts = steps.iter().filter(|step| self.plan.steps[**step].facts.writes).chain(reads);
-        let starts: usize = starts.map(|step| open_comparisons.runners(*step).len()).sum();
-        let usual = steps.iter().map(of_step).sum::<Duration>() + (FIRST_WARM_UP - WARM_UP) * starts as u32;
-        self.plan.timing.of(usual).as_secs_f64()
+        let writes = |step: &usize| self.plan.steps[*step].facts.writes;
+        let runners = |step: &usize| open_comparisons.runners(*step).len() as u32;
+        // Steps that read share a start, and each that writes has its own.
+        let (writing, reading): (Vec<usize>, Vec<usize>) = steps.iter().partition(|step| writes(step));
+        let starts: u32 = writing.iter().chain(reading.first()).map(runners).sum();
+        let in_steps: Duration = steps.iter().map(|step| usual_time(writes(step)) * runners(step)).sum();
+        self.plan.timing.of(in_steps + (FIRST_WARM_UP - WARM_UP) * starts).as_secs_f64()
     }
 
     /// Tells that a round is over, which took so many seconds, and where that leaves the experiment.

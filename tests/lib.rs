@@ -26,8 +26,17 @@ impl Sandbox {
     /// An empty folder.
     #[expect(clippy::new_without_default, reason = "it makes a folder, which no default should")]
     pub fn new() -> Self {
+        Self::below(&std::env::temp_dir())
+    }
+
+    /// An empty folder that is not in memory, whatever `TMPDIR` is: for tests of servers with little memory.
+    pub fn on_disk() -> Self {
+        Self::below(Path::new("/var/tmp"))
+    }
+
+    fn below(parent: &Path) -> Self {
         // Short, since sockets lie in it, and open to the unprivileged user that servers run as.
-        let folder = tempfile::Builder::new().prefix("bc-").tempdir().unwrap();
+        let folder = tempfile::Builder::new().prefix("bc-").tempdir_in(parent).unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         Sandbox { folder }
     }

@@ -27,7 +27,7 @@ fn own_group() -> Option<PathBuf> {
 fn a_server_has_what_its_group_allows_and_is_told_when_it_takes_more() {
     let _alone = KILLS_FOR_MEMORY.write().unwrap_or_else(PoisonError::into_inner);
     let Some(folder) = own_group() else { return };
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::on_disk();
     sandbox.write("own.toml", WORKLOAD);
     let run = [
         "compare",

@@ -54,7 +54,7 @@ impl Drop for LimitedGroup {
 #[test]
 fn defect_23_a_server_that_was_killed_for_memory_is_told_so_with_the_limit() {
     let Some(group) = LimitedGroup::new(300) else { return };
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::on_disk();
     // One reply takes more than the group has.
     sandbox.write(
         "greedy.toml",

@@ -132,6 +132,11 @@ pub(crate) struct Demo {
     /// Folder for the store and the report
     #[arg(long, value_name = "DIR", default_value = "basecase-demo")]
     pub(crate) out: PathBuf,
+    /// Time for rounds, e.g. 5m: more rounds make intervals narrower [default: what compiling and counting leave of two minutes]
+    ///
+    /// Run the same command again to add rounds
+    #[arg(long, visible_alias = "more", value_name = "TIME", value_parser = read_time)]
+    pub(crate) budget: Option<Duration>,
     /// Print what would be measured and how long it takes, and start nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

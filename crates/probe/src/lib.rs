@@ -34,7 +34,8 @@ mod server_group;
 mod watch;
 
 pub use callgrind::{
-    CallgrindError, CallgrindProblem, CallgrindProfile, CountedCall, CountedFunction, CountedPart, NO_SYMBOLS,
+    CallgrindError, CallgrindProblem, CallgrindProfile, CountedCall, CountedFunction, CountedPart,
+    NO_SYMBOLS, write_bare_program,
 };
 pub use canary::canary_ns;
 pub use clock::{process_cpu_ns, thread_cpu_ns};

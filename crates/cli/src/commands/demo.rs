@@ -58,9 +58,10 @@ pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
         reporter.note("with valgrind installed, the demo also counts the instructions of each step and names the functions that changed");
     }
     let kept = if counts { COUNTS } else { Duration::ZERO };
-    let budget = WHOLE.saturating_sub(began.elapsed()).saturating_sub(kept).max(LEAST_ROUNDS);
+    let left = WHOLE.saturating_sub(began.elapsed()).saturating_sub(kept).max(LEAST_ROUNDS);
     let compare = comparison(arguments, candidates)?;
-    let places = PlaceArguments { budget: Some(budget), counts, ..compare.places.clone() };
+    let budget = arguments.budget.or(Some(left));
+    let places = PlaceArguments { budget, counts, ..compare.places.clone() };
     perform(&demo_request(&compare)?, &places, RunOptions::default(), reporter)
 }
 
@@ -89,6 +90,7 @@ fn comparison(arguments: &Demo, candidates: [&str; 2]) -> Result<Compare> {
             let places = PlaceArguments {
                 progress: arguments.progress,
                 dry_run: arguments.dry_run,
+                budget: arguments.budget.or(compare.places.budget),
                 ..compare.places.clone()
             };
             Ok(Compare { places, ..*compare })
@@ -127,7 +129,7 @@ mod tests {
 
     #[test]
     fn both_forms_of_the_demo_are_comparisons_in_rounds_of_all_its_steps() {
-        let demo = Demo { out: "out".into(), progress: ProgressArgument::Text, dry_run: false };
+        let demo = Demo { out: "out".into(), budget: None, progress: ProgressArgument::Text, dry_run: false };
         let (requests, places) = demo_requests(&demo).unwrap();
         assert_eq!(requests.len(), 2);
         for request in requests {

@@ -3,6 +3,7 @@
 //! The format is that of the valgrind manual, "Callgrind Format Specification". A file is untrusted: it is read line by line, and every
 //! number and name in it may be wrong.
 
+mod bare_program;
 mod error;
 mod graph;
 mod name;
@@ -14,6 +15,7 @@ mod tests;
 
 use std::path::Path;
 
+pub use bare_program::write_bare_program;
 pub use error::{CallgrindError, CallgrindProblem};
 pub use part::CountedPart;
 

@@ -10,7 +10,7 @@ use basecase_client::Endpoint;
 use basecase_client::sqlite::SessionProcess;
 use basecase_load::SerialGroup;
 use basecase_model::{Dbms, OperationClass};
-use basecase_probe::{CallgrindProfile, CountedPart};
+use basecase_probe::{CallgrindProfile, CountedPart, write_bare_program};
 use basecase_server::{
     Callgrind, Served, callgrind_file_of, callgrind_files, callgrind_folder, is_command, is_mark,
 };
@@ -23,6 +23,9 @@ use super::windows::SessionCount;
 const WINDOWS: usize = 2;
 /// The same where they are threads, which stay open until the server ends.
 const WINDOWS_OF_THREADS: usize = 1;
+
+/// This program in the folder of callgrind's files, without what callgrind need not read.
+const BARE_PROGRAM: &str = "basecase";
 
 /// The sessions of one start, which callgrind counts.
 pub(super) struct CallgrindTally<'a> {
@@ -75,7 +78,10 @@ impl Tally for CallgrindTally<'_> {
         let Endpoint::Sqlite(file) = endpoint else { return Ok(endpoint.clone()) };
         let folder = &self.folder;
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        let mut command = Command::new(self.program);
+        let bare = folder.join(BARE_PROGRAM);
+        // The whole program counts as much, and takes longer to start.
+        let program = write_bare_program(self.program, &bare).map_or(self.program, |()| &bare);
+        let mut command = Command::new(program);
         command.arg(SQLITE_SESSION);
         let (program, arguments): (PathBuf, Vec<OsString>) = self.callgrind.enclose(&command, folder, false);
         Ok(Endpoint::SqliteProcess(SessionProcess { program, arguments, file: file.clone() }))

@@ -50,10 +50,12 @@ impl InsertBenchmarkState {
         let rows = tables[0].map_or(0, TableModel::rows);
         let (low, high) = match step.kind {
             StepKind::PointQueries => {
-                // Ten independent draws: the share that repeats an earlier one is about 4.5 / rows, and ids are drawn from a
-                // range that moves while the step runs, over gaps and up to the rows of a hundred queries ago.
+                // Ten independent draws: the share that repeats an earlier one is about 4.5 / rows. Ids are drawn from a range that
+                // moves over gaps while the step runs. Its end is a hundred queries old, and deletes may run ahead of inserts.
                 let density = tables.into_iter().flatten().map(TableModel::density).fold(1.0, f64::min);
-                (ROWS_PER_QUERY as f64 * (density - 0.1).max(0.0) * 0.98, ROWS_PER_QUERY as f64)
+                let deleted = step.inserted_rows() as f64 / rows.max(1) as f64;
+                let least = (density - 0.1 - deleted).max(0.0);
+                (ROWS_PER_QUERY as f64 * least * 0.98, ROWS_PER_QUERY as f64)
             }
             _ => {
                 let expected = expected_rows_per_range_query(rows);

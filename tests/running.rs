@@ -111,9 +111,9 @@ impl Point {
         Point::new("trial_stored", &[("trial", count.into())])
     }
 
-    /// A round, from 0, is over.
-    pub fn round_ends(round: u64) -> Point {
-        Point::new("round_ends", &[("round", round.into())])
+    /// A round is over.
+    pub fn round_ends() -> Point {
+        Point::new("round_ends", &[])
     }
 
     /// The same of one candidate, by a part of its name.
@@ -237,14 +237,21 @@ impl Running {
 
     /// Waits until it comes to this point. It must not end before.
     pub fn wait_for(&mut self, point: &Point) {
+        assert!(self.comes_to(point), "the run ended before {point:?}:\n{}", self.told());
+    }
+
+    /// Waits until it comes to this point, or ends without.
+    pub fn comes_to(&mut self, point: &Point) -> bool {
         let until = Instant::now() + PATIENCE;
         loop {
             let is_over = self.is_over();
             let told = self.told();
             if told.has(point) {
-                return;
+                return true;
             }
-            assert!(!is_over, "the run ended before {point:?}:\n{told}");
+            if is_over {
+                return false;
+            }
             assert!(Instant::now() < until, "no {point:?} in\n{told}");
             sleep(Duration::from_millis(5));
         }
@@ -255,10 +262,11 @@ impl Running {
         signal(self.pid(), name);
     }
 
-    /// Kills it.
-    pub fn kill(mut self) {
+    /// Kills it. What it told.
+    pub fn kill(mut self) -> Told {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+        self.told()
     }
 
     /// Waits for its end. What it told, which must agree with its exit code.

@@ -17,6 +17,9 @@ fn round() -> Vec<&'static str> {
     one_round("point-query,insert")
 }
 
+/// How many of the points below are of loads.
+const LOADING: usize = 8;
+
 /// Everything that a run does up to the end of its first round, and how it throws its data away: where it is killed, and how long after it.
 fn points() -> Vec<(Point, u64)> {
     let of_load = |candidate: &'static str| {
@@ -29,8 +32,8 @@ fn points() -> Vec<(Point, u64)> {
         (Point::work("point-query"), 50),
         (Point::step("insert"), 0),
         (Point::work("insert"), 50),
-        (Point::round_ends(0), 0),
-        (Point::round_ends(1), 3),
+        (Point::round_ends(), 0),
+        (Point::round_ends(), 3),
     ];
     [&of_load("wal_normal")[..], &of_load("rollback_full"), &of_round].concat()
 }
@@ -40,11 +43,16 @@ fn who_runs_when_and_from_which_data_follows_from_the_seed_wherever_it_was_kille
     let sandbox = Sandbox::new();
     let store = sandbox.path().join("s.sqlite");
     let mut seen: BTreeMap<(String, u32, String), String> = BTreeMap::new();
+    let (mut ended, mut passed) = (0, Vec::new());
     for (point, delay_ms) in points() {
         let mut running = Running::start(&sandbox, &round());
-        running.wait_for(&point);
-        std::thread::sleep(Duration::from_millis(delay_ms));
-        running.kill();
+        if running.comes_to(&point) {
+            std::thread::sleep(Duration::from_millis(delay_ms));
+        } else {
+            passed.push(point);
+        }
+        // A kill can come late: the next run does not load what is kept, and a round may be over.
+        ended += running.kill().all("round_ends").count();
         assert_nothing_runs(&sandbox.path().join("data"));
         for trial in trials(&store).into_iter().filter(|trial| !trial.slices.is_empty()) {
             let key = (trial.step.clone(), trial.place.round, trial.candidate.clone());
@@ -52,6 +60,7 @@ fn who_runs_when_and_from_which_data_follows_from_the_seed_wherever_it_was_kille
             assert_eq!(*first, trial.started_at, "{} {} was run twice", trial.candidate, trial.step);
         }
     }
+    assert!(passed.len() <= LOADING, "only loads can be done before: {passed:?}");
     let told = Running::to_end(&sandbox, &round());
     assert!(told.is_success(), "{told}");
     assert_nothing_runs(&sandbox.path().join("data"));
@@ -59,7 +68,8 @@ fn who_runs_when_and_from_which_data_follows_from_the_seed_wherever_it_was_kille
     let trials = trials(&store);
     let experiment = Store::open_read_only(&store).unwrap().experiments().unwrap().pop().unwrap();
     let rounds = trials.iter().map(|trial| trial.place.round).max().unwrap() + 1;
-    assert_eq!(rounds, 3, "one for each run that came to its end");
+    // Once all is decided, a run adds none.
+    assert!(ended >= 2 && rounds as usize >= ended, "{rounds}: one for each of {ended} runs that ended one");
     let number = |trial: &Trial| {
         experiment.candidates.iter().position(|facts| facts.name.0 == trial.candidate).unwrap()
     };

@@ -14,8 +14,8 @@ use basecase_tests::running::{
 use basecase_workload::Dialect;
 use serde_json::Value;
 
+mod explained_settings;
 mod planted_in_rounds;
-mod tried_settings;
 
 /// The first is the fastest.
 const VERSIONS: [&str; 4] = ["sqlite@wal_normal", "sqlite@./v0.conf", "sqlite@./v1.conf", "sqlite@./v2.conf"];

@@ -6,6 +6,7 @@ use basecase_model::{CandidateFacts, Experiment, FleetNode, StepCount, Trial};
 use basecase_stats::{FleetDecision, FleetJudgement, JudgementError, NodeTrials};
 
 use crate::Stored;
+use crate::counts::Counted;
 use crate::judged::order;
 
 /// What the nodes of a fleet measured.
@@ -47,15 +48,23 @@ pub struct FleetJudged<'k> {
 }
 
 /// What several nodes counted, each a share of the candidates beside the base case or a piece of a course, as one experiment. Parts share
-/// counts, of the base case at least: each is told once. Candidates keep the order that they have in all parts. `None` of nothing.
-pub fn joined(parts: &[(Experiment, Vec<StepCount>)]) -> Option<(Experiment, Vec<StepCount>)> {
+/// counts, of the base case at least: each is told once. Candidates keep the order that they have in all parts. Counts of different kinds of
+/// machines are never mixed: those of the kind with most nodes are taken, and the other nodes are named. `None` of nothing.
+pub fn joined(parts: &[(Experiment, Vec<StepCount>)]) -> Option<(Experiment, Counted)> {
+    let number = |experiment: &Experiment| experiment.node.as_ref().map(|node| node.number);
     let mut parts: Vec<&(Experiment, Vec<StepCount>)> = parts.iter().collect();
-    parts.sort_by_key(|(experiment, _)| {
-        (experiment.node.as_ref().map(|node| node.number), &experiment.created_at, &experiment.id)
-    });
+    parts.sort_by_key(|(experiment, _)| (number(experiment), &experiment.created_at, &experiment.id));
+    let nodes_like = |host: &str| {
+        let alike = parts.iter().filter(|(experiment, _)| experiment.host.id == host);
+        alike.map(|(experiment, _)| number(experiment)).collect::<BTreeSet<_>>().len()
+    };
+    // The first of those with most nodes.
+    let kind =
+        parts.iter().map(|(experiment, _)| &experiment.host.id).rev().max_by_key(|host| nodes_like(host))?;
+    let (parts, others): (Vec<_>, Vec<_>) =
+        parts.iter().copied().partition(|(experiment, _)| experiment.host.id == *kind);
+    let left_out: BTreeSet<u32> = others.iter().filter_map(|(experiment, _)| number(experiment)).collect();
     let (mut experiment, mut counts) = (*parts.first()?).clone();
-    // Counts of another kind of machine are never mixed with these.
-    parts.retain(|(other, _)| other.host.id == experiment.host.id);
     for (other, others) in parts.into_iter().skip(1) {
         add_in_order(&mut experiment.candidates, &other.candidates);
         counts.extend(others.iter().cloned());
@@ -66,7 +75,8 @@ pub fn joined(parts: &[(Experiment, Vec<StepCount>)]) -> Option<(Experiment, Vec
     if let Some(fleet) = experiment.node.take() {
         experiment.id = fleet.fleet;
     }
-    Some((experiment, counts))
+    let counted = Counted { nodes_left_out: left_out, ..Counted::of(&experiment, counts) };
+    Some((experiment, counted))
 }
 
 /// Adds what is not there yet, each before the next one in its own order that is there, or else at the end.
@@ -203,5 +213,31 @@ impl Member<'_> {
     /// How many of its trials failed.
     pub fn failed(&self) -> usize {
         self.trials.iter().filter(|trial| !trial.is_complete()).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::counted;
+
+    #[test]
+    fn counts_are_those_of_the_kind_of_machine_with_most_nodes_and_the_others_are_named() {
+        let part = |number: u32, host: &str| {
+            let (mut experiment, counted) = counted();
+            experiment.id = format!("part{number}");
+            experiment.node = Some(FleetNode { fleet: "f".into(), number, of: 4 });
+            experiment.host.id = host.into();
+            (experiment, counted.starts)
+        };
+        let parts = [part(4, "small"), part(1, "large"), part(3, "small"), part(2, "old")];
+        let (experiment, counted) = joined(&parts).unwrap();
+        assert_eq!((experiment.id.as_str(), experiment.host.id.as_str()), ("f", "small"));
+        assert_eq!(counted.nodes_left_out, BTreeSet::from([1, 2]));
+        assert_eq!(counted.starts.len(), parts[0].1.len(), "each is told once");
+        let (experiment, counted) = joined(&parts[..2]).unwrap();
+        assert_eq!(experiment.host.id, "large", "the first of as many");
+        assert_eq!(counted.nodes_left_out, BTreeSet::from([4]));
+        assert!(joined(&[]).is_none());
     }
 }

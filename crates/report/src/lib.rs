@@ -35,7 +35,7 @@ pub use error::Error;
 pub use export::Export;
 pub use formats::{ExportFormat, FORMATS, Format, PageFormat, TextFormat, VerdictFormat};
 pub use options::Options;
-pub use words::{brief_reason, duration, headline};
+pub use words::{brief_reason, duration, headline, nodes_left_out};
 
 /// The report as one text.
 ///

@@ -28,11 +28,13 @@ pub struct Counted {
     pub starts: Vec<StepCount>,
     /// The smallest change of work that matters, as a logarithm.
     pub margin: f64,
+    /// The nodes of a fleet, from 1, whose counts are not among these, because their machines are of another kind.
+    pub nodes_left_out: BTreeSet<u32>,
 }
 
 impl Default for Counted {
     fn default() -> Self {
-        Counted { starts: Vec::new(), margin: Counted::DETECT.ln_1p() }
+        Counted { starts: Vec::new(), margin: Counted::DETECT.ln_1p(), nodes_left_out: BTreeSet::new() }
     }
 }
 
@@ -62,6 +64,8 @@ pub struct Counts<'a> {
     pub margin: f64,
     /// How many counts of another engine are left out, because those of two engines are never compared.
     pub left_out: usize,
+    /// The nodes of a fleet whose counts are left out, because their machines are of another kind.
+    pub nodes_left_out: &'a BTreeSet<u32>,
     /// Why they cannot be judged.
     pub refusal: Option<WorkError>,
     // One row per step, one entry per candidate.
@@ -119,6 +123,7 @@ impl<'a> Counts<'a> {
             engine_versions: versions.into_iter().collect(),
             margin: counted.margin,
             left_out: counted.starts.len() - own().count(),
+            nodes_left_out: &counted.nodes_left_out,
             refusal,
             works,
             cells,

@@ -67,9 +67,8 @@ pub(crate) fn load_with_counts(store: &Store, wanted: Option<&str>) -> Result<(S
     let (experiment, trials) = load_from(store, wanted)?;
     let fleet = fleet_of(&experiment).filter(|_| wanted.is_none() && experiment.schedule.is_none());
     if let Some(fleet) = fleet
-        && let Some((whole, counts)) = counts_of_fleet(store, fleet)?
+        && let Some((whole, counted)) = counts_of_fleet(store, fleet)?
     {
-        let counted = Counted::of(&whole, counts);
         return Ok(((whole, trials), counted));
     }
     let counted = counted(store, &experiment)?;
@@ -77,7 +76,7 @@ pub(crate) fn load_with_counts(store: &Store, wanted: Option<&str>) -> Result<(S
 }
 
 /// What the nodes of a fleet have counted, as one experiment; `None` of nothing.
-pub(crate) fn counts_of_fleet(store: &Store, fleet: &str) -> Result<Option<(Experiment, Vec<StepCount>)>> {
+pub(crate) fn counts_of_fleet(store: &Store, fleet: &str) -> Result<Option<(Experiment, Counted)>> {
     let parts = store.experiments()?.into_iter().filter(|experiment| fleet_of(experiment) == Some(fleet));
     let with_counts = |experiment: Experiment| -> Result<(Experiment, Vec<StepCount>)> {
         let counts = store.counts(&experiment.id)?;

@@ -1,5 +1,7 @@
 //! How much work an operation is, in words.
 
+use std::collections::BTreeSet;
+
 use basecase_analysis::{
     Causes, CellCount, Counts, Effect, FunctionWork, Luck, Mover, MoverKind, Results, TimeChange, Work,
     WorkSummary, percent, percent_of_logarithm,
@@ -318,6 +320,7 @@ pub(crate) fn how_counted(results: &Results<'_>, counts: &Counts<'_>) -> String 
         0 => String::new(),
         count => format!(" Left out: {count} counts of another engine, which are never compared with these."),
     };
+    let nodes = nodes_left_out(counts.nodes_left_out).map(|text| format!(" {text}")).unwrap_or_default();
     let nameless: Vec<&str> =
         counts.without_symbols().into_iter().filter(|object| *object != UNKNOWN_OBJECT).collect();
     let nameless = match first(&nameless, PLACES) {
@@ -332,7 +335,7 @@ pub(crate) fn how_counted(results: &Results<'_>, counts: &Counts<'_>) -> String 
     format!(
         "Instructions in user mode of the session's process or thread, counted by {} ({versions}): {windows} {} in {starts} {} of \
          each server, each the difference between a longer and a shorter session. A change below {} does not matter.{spread} Not \
-         counted: {}.{nameless}{left_out}{refusal}",
+         counted: {}.{nameless}{left_out}{nodes}{refusal}",
         counts.engine,
         if windows == "1" { "window" } else { "windows" },
         if starts == "1" { "start" } else { "starts" },
@@ -351,6 +354,18 @@ fn not_counted(engine: CountEngine) -> &'static str {
             "time, the kernel, storage, caches, waiting and other sessions, and other processes of the server"
         }
     }
+}
+
+/// Which nodes' counts are not among those that are told; `None` if all are.
+pub fn nodes_left_out(nodes: &BTreeSet<u32>) -> Option<String> {
+    let names: Vec<String> = nodes.iter().map(u32::to_string).collect();
+    let (nodes, machines) = match names.len() {
+        0 => return None,
+        1 => ("node", "whose machine is"),
+        _ => ("nodes", "whose machines are"),
+    };
+    let names = names.join(", ");
+    Some(format!("Left out: the counts of {nodes} {names}, {machines} of another kind."))
 }
 
 /// Why cells could not be counted, one line each.

@@ -118,11 +118,13 @@ impl SharedHistory<'_> {
         let search = Search::new(self.request.clone(), self.arguments.step.as_deref(), options)?;
         let Watched { store, fleet, outcome } =
             fleet::watch(&self.request, self.command_of_nodes(), places, self.reporter)?;
-        let Some((experiment, counts)) = counts_of_fleet(&store, &fleet)? else {
+        let Some((experiment, counted)) = counts_of_fleet(&store, &fleet)? else {
             output::print("No node has delivered anything yet.\n")?;
             return Ok(outcome);
         };
-        let counted = Counted::of(&experiment, counts);
+        if let Some(text) = basecase_report::nodes_left_out(&counted.nodes_left_out) {
+            self.reporter.note(&text);
+        }
         self.tell(search, &experiment, &counted)?;
         Ok(outcome)
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, bail};
 use basecase_analysis::{Counted, Fleet, Stored, fleet_of};
-use basecase_model::{Experiment, StepCount};
+use basecase_model::Experiment;
 use basecase_report::{Format, Options, TextFormat, Written};
 use basecase_store::Store;
 
@@ -19,7 +19,7 @@ pub(super) enum Delivered {
     /// Rounds, an experiment for each node.
     Rounds(Vec<Stored>),
     /// Counts of which each node has a share, as one experiment; `None` of nothing.
-    Counts(Option<Box<(Experiment, Vec<StepCount>)>>),
+    Counts(Option<Box<(Experiment, Counted)>>),
 }
 
 impl Delivered {
@@ -47,7 +47,7 @@ pub(super) enum Results<'a> {
     /// The decisions of their rounds.
     Rounds(Fleet<'a>),
     /// What they counted, as one experiment; `None` of nothing.
-    Counts(Option<&'a (Experiment, Vec<StepCount>)>),
+    Counts(Option<&'a (Experiment, Counted)>),
 }
 
 impl Results<'_> {
@@ -104,11 +104,8 @@ impl Results<'_> {
 }
 
 /// The experiment of counts, with options that have them.
-fn with_counts(
-    (experiment, counts): &(Experiment, Vec<StepCount>),
-    options: Options,
-) -> (&Experiment, Options) {
-    (experiment, Options { counted: Counted::of(experiment, counts.clone()), ..options })
+fn with_counts((experiment, counted): &(Experiment, Counted), options: Options) -> (&Experiment, Options) {
+    (experiment, Options { counted: counted.clone(), ..options })
 }
 
 /// `report` of what several nodes measured.

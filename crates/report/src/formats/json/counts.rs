@@ -1,5 +1,7 @@
 //! Counts as JSON: instructions per operation, what is decided of them, and the functions behind a change.
 
+use std::collections::BTreeSet;
+
 use basecase_analysis::{Causes, CellCount, Counts, FunctionWork, Luck, Mover, Results, Work};
 use basecase_stats::WorkDecision;
 use serde::Serialize;
@@ -13,6 +15,7 @@ pub(super) struct CountsObject<'a> {
     engine_versions: &'a [&'a str],
     margin: f64,
     left_out: usize,
+    nodes_left_out: &'a BTreeSet<u32>,
     refusal: Option<String>,
     answers: Vec<String>,
     summaries: Vec<Summary<'a>>,
@@ -112,6 +115,7 @@ pub(super) fn counts<'a>(results: &Results<'a>) -> Option<CountsObject<'a>> {
         engine_versions: &counts.engine_versions,
         margin: counts.margin,
         left_out: counts.left_out,
+        nodes_left_out: counts.nodes_left_out,
         refusal: counts.refusal.as_ref().map(ToString::to_string),
         answers: answers(results),
         summaries: contenders.map(summary).collect(),

@@ -237,22 +237,20 @@ impl Running {
 
     /// Waits until it comes to this point. It must not end before.
     pub fn wait_for(&mut self, point: &Point) {
-        assert!(self.comes_to(point), "the run ended before {point:?}:\n{}", self.told());
+        self.wait_for_any(std::slice::from_ref(point));
     }
 
-    /// Waits until it comes to this point, or ends without.
-    pub fn comes_to(&mut self, point: &Point) -> bool {
+    /// Waits until it comes to one of these points. It must not end before.
+    pub fn wait_for_any(&mut self, points: &[Point]) {
         let until = Instant::now() + PATIENCE;
         loop {
             let is_over = self.is_over();
             let told = self.told();
-            if told.has(point) {
-                return true;
+            if points.iter().any(|point| told.has(point)) {
+                return;
             }
-            if is_over {
-                return false;
-            }
-            assert!(Instant::now() < until, "no {point:?} in\n{told}");
+            assert!(!is_over, "the run ended before {points:?}:\n{told}");
+            assert!(Instant::now() < until, "no {points:?} in\n{told}");
             sleep(Duration::from_millis(5));
         }
     }

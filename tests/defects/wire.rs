@@ -363,8 +363,7 @@ fn defect_15_a_signal_ends_whatever_a_run_waits_for_and_the_run_goes_on_later() 
     let password = address.password.reveal();
     let run = |port: u16| {
         let url = format!("url:postgres://basecase:{password}@127.0.0.1:{port}/postgres");
-        let sizes = ["--rows", "2000", "--writes", "500", "--seconds", "1"];
-        let arguments = [&["compare", &url], &sizes[..], &running::HARDLY_SETTLES].concat();
+        let arguments = ["compare", &url, "--rows", "2000", "--writes", "500", "--seconds", "1"];
         sandbox.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
     for word in ["create table", "insert into", "create index", "vacuum", "checkpoint\0", "count(*) from pi1"]

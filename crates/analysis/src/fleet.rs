@@ -1,5 +1,6 @@
 //! One experiment on several machines: which nodes there are, of which kinds, and what all of them found together.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use basecase_model::{CandidateFacts, Experiment, FleetNode, StepCount, Trial};
@@ -54,18 +55,14 @@ pub fn joined(parts: &[(Experiment, Vec<StepCount>)]) -> Option<(Experiment, Cou
     let number = |experiment: &Experiment| experiment.node.as_ref().map(|node| node.number);
     let mut parts: Vec<&(Experiment, Vec<StepCount>)> = parts.iter().collect();
     parts.sort_by_key(|(experiment, _)| (number(experiment), &experiment.created_at, &experiment.id));
-    let nodes_like = |host: &str| {
-        let alike = parts.iter().filter(|(experiment, _)| experiment.host.id == host);
-        alike.map(|(experiment, _)| number(experiment)).collect::<BTreeSet<_>>().len()
+    let numbers = |parts: &[&(Experiment, Vec<StepCount>)]| -> BTreeSet<u32> {
+        parts.iter().filter_map(|(experiment, _)| number(experiment)).collect()
     };
-    // The first of those with most nodes.
-    let kind =
-        parts.iter().map(|(experiment, _)| &experiment.host.id).rev().max_by_key(|host| nodes_like(host))?;
-    let (parts, others): (Vec<_>, Vec<_>) =
-        parts.iter().copied().partition(|(experiment, _)| experiment.host.id == *kind);
-    let left_out: BTreeSet<u32> = others.iter().filter_map(|(experiment, _)| number(experiment)).collect();
+    let mut kinds = by_kind(parts, |(one, _), (other, _)| one.host.id == other.host.id);
+    kinds.sort_by_key(|parts| Reverse(numbers(parts).len()));
+    let (parts, others) = kinds.split_first()?;
     let (mut experiment, mut counts) = (*parts.first()?).clone();
-    for (other, others) in parts.into_iter().skip(1) {
+    for (other, others) in parts.iter().skip(1) {
         add_in_order(&mut experiment.candidates, &other.candidates);
         counts.extend(others.iter().cloned());
     }
@@ -75,8 +72,21 @@ pub fn joined(parts: &[(Experiment, Vec<StepCount>)]) -> Option<(Experiment, Cou
     if let Some(fleet) = experiment.node.take() {
         experiment.id = fleet.fleet;
     }
-    let counted = Counted { nodes_left_out: left_out, ..Counted::of(&experiment, counts) };
+    let nodes_left_out = numbers(&others.concat());
+    let counted = Counted { nodes_left_out, ..Counted::of(&experiment, counts) };
     Some((experiment, counted))
+}
+
+/// Those of each kind together, in the order in which the first of each kind comes.
+fn by_kind<T>(all: impl IntoIterator<Item = T>, is_alike: impl Fn(&T, &T) -> bool) -> Vec<Vec<T>> {
+    let mut kinds: Vec<Vec<T>> = Vec::new();
+    for one in all {
+        match kinds.iter_mut().find(|kind| is_alike(&kind[0], &one)) {
+            Some(kind) => kind.push(one),
+            None => kinds.push(vec![one]),
+        }
+    }
+    kinds
 }
 
 /// Adds what is not there yet, each before the next one in its own order that is there, or else at the end.
@@ -105,19 +115,14 @@ impl<'a> Fleet<'a> {
             let number = experiment.node.as_ref()?.number;
             Some(Member { number, experiment, trials })
         };
-        let mut kinds: Vec<Vec<Member<'a>>> = Vec::new();
-        for member in stored.iter().filter_map(member) {
-            match kinds.iter_mut().find(|kind| is_alike(kind[0].experiment, member.experiment)) {
-                Some(kind) => kind.push(member),
-                None => kinds.push(vec![member]),
-            }
-        }
+        let members = stored.iter().filter_map(member);
+        let mut kinds = by_kind(members, |one, other| is_alike(one.experiment, other.experiment));
         for members in &mut kinds {
             members.sort_by(|one, other| {
                 (one.number, &one.experiment.id).cmp(&(other.number, &other.experiment.id))
             });
         }
-        kinds.sort_by_key(|members| (std::cmp::Reverse(members.len()), members[0].number));
+        kinds.sort_by_key(|members| (Reverse(members.len()), members[0].number));
         Fleet { kinds: kinds.into_iter().map(MachineKind::of).collect() }
     }
 

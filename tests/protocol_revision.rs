@@ -84,6 +84,7 @@ const BESIDE: &[(&str, &[&str])] = &[
             "crates/model/src/plan.rs",
             "crates/model/src/printable.rs",
             "crates/model/src/profile.rs",
+            "crates/model/src/server_readings.rs",
             "crates/model/src/session_record.rs",
             "crates/model/src/state.rs",
             "crates/model/src/statement.rs",

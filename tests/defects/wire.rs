@@ -355,44 +355,49 @@ fn pass_on(mut client: TcpStream, server: u16, word: &str, silent: &Sender<()>) 
     let _ = server.shutdown(std::net::Shutdown::Both);
 }
 
+/// A run on a server that falls silent when it is told this word ends by a signal, and keeps what it measured.
+fn is_interrupted_in(word: &'static str, server: u16, password: &str, database: &str) {
+    let sandbox = Sandbox::new();
+    let (proxy, silent) = falls_silent_at(server, word);
+    let url = format!("url:postgres://basecase:{password}@127.0.0.1:{}/{database}", proxy.port());
+    let arguments = ["compare", &url, "--rows", "2000", "--writes", "500", "--seconds", "1"];
+    let mut command = sandbox.command(&arguments);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    if silent.recv_timeout(LONG).is_err() {
+        let output = end_of(child, Duration::ZERO, word);
+        panic!("it never said {word}: {output:?}");
+    }
+    // What it said before is to be settled; the wait is under way.
+    thread::sleep(Duration::from_millis(100));
+    signal(&child, "INT");
+    let output = end_of(child, SOON, word);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{word}: {said}");
+    assert!(said.ends_with("interrupted\nhint: run the same command again to resume\n"), "{word}: {said}");
+    assert!(!said.contains("failed"), "{word}: {said}");
+    let store = basecase_store::Store::open_read_only(&sandbox.path().join("basecase.sqlite")).unwrap();
+    let experiment = store.experiments().unwrap().pop().unwrap();
+    let trials = store.trials(&experiment.id).unwrap();
+    assert!(trials.iter().all(basecase_model::Trial::is_complete), "{word}");
+}
+
 #[test]
 fn defect_15_a_signal_ends_whatever_a_run_waits_for_and_the_run_goes_on_later() {
     let sandbox = Sandbox::new();
     let server = own_server(&sandbox, "postgres:18.6", Transport::Loopback, &[]);
     let basecase_client::Endpoint::Postgres(address) = server.endpoint("postgres") else { panic!() };
     let password = address.password.reveal();
-    let run = |port: u16| {
-        let url = format!("url:postgres://basecase:{password}@127.0.0.1:{port}/postgres");
-        let arguments = ["compare", &url, "--rows", "2000", "--writes", "500", "--seconds", "1"];
-        sandbox.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-    };
-    for word in ["create table", "insert into", "create index", "vacuum", "checkpoint\0", "count(*) from pi1"]
-    {
-        let (proxy, silent) = falls_silent_at(server.port(), word);
-        let child = run(proxy.port());
-        if silent.recv_timeout(LONG).is_err() {
-            let output = end_of(child, Duration::ZERO, word);
-            panic!("it never said {word}: {output:?}");
+    let mut session = server.endpoint("postgres").connect().unwrap();
+    let words = ["create table", "insert into", "create index", "vacuum", "checkpoint\0", "count(*) from pi1"];
+    thread::scope(|scope| {
+        for (number, word) in words.into_iter().enumerate() {
+            let database = format!("db{number}");
+            session.query(&format!("create database {database}")).unwrap();
+            let port = server.port();
+            scope.spawn(move || is_interrupted_in(word, port, password, &database));
         }
-        // What it said before is to be settled; the wait is under way.
-        thread::sleep(Duration::from_millis(100));
-        signal(&child, "INT");
-        let output = end_of(child, SOON, word);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{word}: {said}");
-        assert!(
-            said.ends_with("interrupted\nhint: run the same command again to resume\n"),
-            "{word}: {said}"
-        );
-        assert!(!said.contains("failed"), "{word}: {said}");
-        let store = basecase_store::Store::open_read_only(&sandbox.path().join("basecase.sqlite")).unwrap();
-        let experiment = store.experiments().unwrap().pop().unwrap();
-        assert!(
-            store.trials(&experiment.id).unwrap().iter().all(basecase_model::Trial::is_complete),
-            "{word}"
-        );
-        fs::remove_file(sandbox.path().join("basecase.sqlite")).unwrap();
-    }
+    });
+    drop(session);
     drop(server);
 }
 

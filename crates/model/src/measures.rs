@@ -28,6 +28,11 @@ impl Measures {
         self.0.get(name).copied()
     }
 
+    /// Whether there are no numbers.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// All numbers, ordered by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
         self.0.iter().map(|(name, value)| (name.as_str(), *value))

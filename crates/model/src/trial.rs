@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Check, Headline, Histogram, Measures, Observation, Profile, Series, SessionRecord, Slice, State,
-    StatementPlan, StatementRecord, StepFacts, Track,
+    Check, Headline, Histogram, Measures, Observation, Profile, Series, ServerReadings, SessionRecord, Slice,
+    State, StatementPlan, StatementRecord, StepFacts, Track,
 };
 
 /// What a role's statements do.
@@ -175,6 +175,8 @@ pub struct Trial {
     pub counters: Measures,
     /// Levels at the end of the step.
     pub gauges: Measures,
+    /// What the server reported before and after it; empty in stores of versions before 10.
+    pub server_readings: ServerReadings,
     /// Counters and levels over the window.
     pub tracks: Vec<Track>,
     /// How the server executes the step's statements.
@@ -214,6 +216,7 @@ impl Trial {
             statements: Vec::new(),
             counters: Measures::new(),
             gauges: Measures::new(),
+            server_readings: ServerReadings::default(),
             tracks: Vec::new(),
             plans: Vec::new(),
             profiles: Vec::new(),

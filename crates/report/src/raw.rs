@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use basecase_model::{CandidateFacts, Experiment, Measures, Trial, printable};
+use basecase_model::{CandidateFacts, Experiment, Measures, ServerReadings, Trial, printable};
 
 use crate::error::Error;
 use crate::formats::file_name;
@@ -13,7 +13,8 @@ use crate::formats::file_name;
 ///
 /// `settings/CANDIDATE.tsv` has all settings of the running server. `STEP/CANDIDATE.counters.tsv` has what was counted during the step:
 /// of the server's status the difference between end and start, without what did not move. `STEP/CANDIDATE.levels.tsv` has the levels at
-/// the end. The place of a trial in rounds stands after the candidate, as `.round-2`.
+/// the end. `STEP/CANDIDATE.start.tsv` and `.end.tsv` have all that the server reported before and after the step, where the store has it. The
+/// place of a trial in rounds stands after the candidate, as `.round-2`.
 ///
 /// # Errors
 /// When a folder or file cannot be written.
@@ -31,7 +32,11 @@ pub(crate) fn write(experiment: &Experiment, trials: &[Trial], folder: &Path) ->
             None => String::new(),
         };
         let name = |what: &str| format!("{}{round}.{what}.tsv", file_name(&trial.candidate));
-        for (what, measures) in [("counters", &trial.counters), ("levels", &trial.gauges)] {
+        let ServerReadings { start, end } = &trial.server_readings;
+        let readings =
+            [("start", start), ("end", end)].into_iter().filter(|(_, reading)| !reading.is_empty());
+        let all = [("counters", &trial.counters), ("levels", &trial.gauges)].into_iter().chain(readings);
+        for (what, measures) in all {
             files.write(&file_name(&trial.step), &name(what), lines(measures))?;
         }
     }
@@ -89,6 +94,22 @@ mod tests {
         let (name, value) = first.counters.iter().next().unwrap();
         assert_eq!(text.lines().next(), Some(format!("{name}\t{value}").as_str()));
         assert!(folder.path().join(file("levels")).is_file());
+    }
+
+    #[test]
+    fn what_the_server_reported_before_and_after_a_step_has_a_file_each() {
+        let (experiment, mut trials) = fixture::sample();
+        let folder = tempfile::tempdir().unwrap();
+        let first = trials.iter_mut().find(|trial| trial.is_complete()).unwrap();
+        first.server_readings.start.set("mysql.questions", 7.0);
+        first.server_readings.end.set("mysql.questions", 12.0);
+        write(&experiment, &trials, folder.path()).unwrap();
+        let first = trials.iter().find(|trial| trial.is_complete()).unwrap();
+        let text = |moment| {
+            let file = format!("{}/{}.{moment}.tsv", file_name(&first.step), file_name(&first.candidate));
+            fs::read_to_string(folder.path().join(file)).unwrap()
+        };
+        assert_eq!([text("start"), text("end")], ["mysql.questions\t7\n", "mysql.questions\t12\n"]);
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod role;
 mod round_trials;
 mod samples;
 mod schema;
+mod server_reading;
 mod session_record;
 mod slice;
 mod statement;

@@ -28,9 +28,10 @@ const MERGING: &str = "PRAGMA foreign_keys = OFF; PRAGMA cache_size = -64000;";
 const AS_USUAL: &str = "PRAGMA foreign_keys = ON; PRAGMA cache_size = -2000;";
 
 /// Tables whose rows belong to a trial.
-const OF_TRIALS: [&str; 10] = [
+const OF_TRIALS: [&str; 11] = [
     "role",
     "measure",
+    "server_reading",
     "table_state",
     "comparison",
     "statement",

@@ -13,7 +13,7 @@ use crate::Problem;
 pub(crate) const APPLICATION_ID: u32 = 0x4261_7365;
 
 /// The migration from version `n` to `n + 1` at index `n`. A released one never changes.
-const MIGRATIONS: [&str; 9] = [
+const MIGRATIONS: [&str; 10] = [
     include_str!("schema.sql"),
     include_str!("schema_2.sql"),
     include_str!("schema_3.sql"),
@@ -23,6 +23,7 @@ const MIGRATIONS: [&str; 9] = [
     include_str!("schema_7.sql"),
     include_str!("schema_8.sql"),
     include_str!("schema_9.sql"),
+    include_str!("schema_10.sql"),
 ];
 
 /// The version that this basecase writes.

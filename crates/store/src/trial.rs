@@ -8,7 +8,7 @@ use basecase_model::{
 use rusqlite::{Connection, Row, params};
 use sha2::{Digest, Sha256};
 
-use crate::{Problem, plan, profile, role, session_record, slice, statement, track};
+use crate::{Problem, plan, profile, role, server_reading, session_record, slice, statement, track};
 
 /// How many trials an experiment has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -97,6 +97,7 @@ pub(crate) fn insert(
     profile::insert(connection, &id, &trial.profiles)?;
     insert_measures(connection, &id, "counter", &trial.counters)?;
     insert_measures(connection, &id, "gauge", &trial.gauges)?;
+    server_reading::insert(connection, &id, &trial.server_readings)?;
     insert_state(connection, &id, &trial.state)?;
     insert_checks(connection, &id, &trial.checks)?;
     Ok(id)
@@ -302,6 +303,7 @@ fn whole(connection: &Connection, (id, warnings, trial): Head) -> Result<Trial, 
         profiles: profile::select(connection, &id)?,
         counters: select_measures(connection, &id, "counter")?,
         gauges: select_measures(connection, &id, "gauge")?,
+        server_readings: server_reading::select(connection, &id)?,
         state: select_state(connection, &id)?,
         checks: select_checks(connection, &id)?,
         warnings: serde_json::from_str(&warnings)?,

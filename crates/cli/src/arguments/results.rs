@@ -25,7 +25,7 @@ pub(crate) struct Report {
     /// Folder for the HTML pages
     #[arg(short, long, value_name = "DIR", default_value = "basecase-report")]
     pub(crate) out: PathBuf,
-    /// Also write what was counted in each step, the levels at its end and the servers' settings into this folder, as lines of name and value
+    /// Also write what was counted in each step, the levels at its end, all that the server reported before and after it, and the servers' settings into this folder, as lines of name and value
     #[arg(long, value_name = "DIR")]
     pub(crate) raw: Option<PathBuf>,
     /// Where the pages of `history --out` are, as the report's pages see it: a folder such as ../history, or a URL; steps link to their own

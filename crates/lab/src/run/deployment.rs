@@ -223,20 +223,19 @@ impl LiveDeployment {
         Ok(self.served.telemetry().read(self.control.as_mut())?)
     }
 
-    /// What the server counted since `before`, and its levels now.
-    pub(crate) fn telemetry_since(&mut self, before: &Measures) -> Result<(Measures, Measures)> {
+    /// What the server counted from one reading to another, and its levels at the end.
+    pub(crate) fn counters_and_levels(&self, start: &Measures, end: &Measures) -> (Measures, Measures) {
         let telemetry = self.served.telemetry();
-        let now = telemetry.read(self.control.as_mut())?;
         let (mut counters, mut levels) = (Measures::new(), Measures::new());
-        for (name, added) in now.since(before).iter() {
-            match now.get(name).filter(|_| telemetry.is_level(name)) {
+        for (name, added) in end.since(start).iter() {
+            match end.get(name).filter(|_| telemetry.is_level(name)) {
                 Some(level) => levels.set(name, level),
                 // What did not move says nothing, and there are hundreds.
                 None if added == 0.0 && !name.starts_with(names::SERVER_PREFIX) => {}
                 None => counters.set(name, added),
             }
         }
-        Ok((counters, levels))
+        (counters, levels)
     }
 
     /// What the tables hold. Rows are counted only where the plan says so.

@@ -2,8 +2,8 @@
 
 use basecase_model::{
     Aside, Check, Histogram, Measures, Observation, OperationClass, Place, Profile, ProfileKind, RoleRecord,
-    Sample, Series, SessionRecord, Slice, State, StatementClass, StatementCounts, StatementPlan,
-    StatementRecord, TableState, Track, TrackKind, Trial, TrialStatus,
+    Sample, Series, ServerReadings, SessionRecord, Slice, State, StatementClass, StatementCounts,
+    StatementPlan, StatementRecord, TableState, Track, TrackKind, Trial, TrialStatus,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -188,7 +188,7 @@ prop_compose! {
         status in status(),
         roles in vec(role(), 0..4),
         statements in vec(statement(), 0..12),
-        measures in (measures(), measures()),
+        measures in (measures(), measures(), measures(), measures()),
         tables in vec(table(), 0..3),
         checks in vec(check(), 0..3),
         warnings in vec(any::<String>(), 0..3),
@@ -199,10 +199,10 @@ prop_compose! {
         let profiles = profile.into_iter().collect();
         let [step, candidate, placement, started_at] = texts;
         let (round, pass, position) = place;
-        let (counters, gauges) = measures;
+        let (counters, gauges, start, end) = measures;
         Trial {
             cell: sample::cell(&step).key(), step, candidate, place: Place { round, pass, position }, placement,
-            started_at, seconds, status, roles, statements, counters, gauges, state: State { tables }, checks, warnings,
+            started_at, seconds, status, roles, statements, counters, gauges, server_readings: ServerReadings { start, end }, state: State { tables }, checks, warnings,
             observation, tracks, plans, profiles, slices, sessions, measured_by: "e".to_owned(),
         }
     }

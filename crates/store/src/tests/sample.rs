@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use basecase_model::{
     Aside, BuildFacts, CandidateFacts, CandidateName, Cell, Check, ConfigFacts, Dbms, Experiment, Headline,
     Histogram, HostFacts, Measures, Observation, OperationClass, Place, Profile, ProfileKind, RoleRecord,
-    Sample, Series, SessionRecord, Slice, State, StatementClass, StatementCounts, StatementPlan,
-    StatementRecord, StepFacts, TableState, Track, TrackKind, Trial, TrialStatus,
+    Sample, Series, ServerReadings, SessionRecord, Slice, State, StatementClass, StatementCounts,
+    StatementPlan, StatementRecord, StepFacts, TableState, Track, TrackKind, Trial, TrialStatus,
 };
 
 pub(crate) fn experiment(id: &str) -> Experiment {
@@ -154,8 +154,9 @@ pub(crate) fn trial(cell: &Cell, number: u32) -> Trial {
             window: StatementCounts { executed: 3, without_effect: 1, affected: 2, ..Default::default() },
             warm_up: StatementCounts { executed: 7, undone: 5, ..Default::default() },
         }],
-        counters,
         gauges: Measures::new(),
+        server_readings: ServerReadings { start: counters.clone(), end: counters.clone() },
+        counters,
         observation: Observation::Usual,
         tracks: vec![
             Track {

@@ -19,10 +19,11 @@ use super::sqlite_session::SQLITE_SESSION;
 use super::tally::{Counts, Tally};
 use super::windows::SessionCount;
 
-/// Windows of a step in each start, where sessions are processes.
+/// Windows of a step in each start of a server whose sessions are processes.
 const WINDOWS: usize = 2;
-/// The same where they are threads, which stay open until the server ends.
-const WINDOWS_OF_THREADS: usize = 1;
+/// The same where they are threads, which stay open until the server ends, and where each of them is the dbms itself: such sessions have
+/// nothing in common that another start would not have, too.
+const ONE_WINDOW: usize = 1;
 
 /// This program in the folder of callgrind's files, without what callgrind need not read.
 const BARE_PROGRAM: &str = "basecase";
@@ -71,7 +72,7 @@ impl<'a> CallgrindTally<'a> {
 
 impl Tally for CallgrindTally<'_> {
     fn windows(&self) -> usize {
-        if self.has_threads { WINDOWS_OF_THREADS } else { WINDOWS }
+        if self.has_threads || self.library.is_some() { ONE_WINDOW } else { WINDOWS }
     }
 
     fn endpoint(&self, endpoint: &Endpoint) -> Result<Endpoint> {

@@ -78,6 +78,11 @@ impl<'a> Server<'a> {
         Ok(Server { deployment, endpoint, directory, tally })
     }
 
+    /// Whether sessions have nothing in common but the data, because each of them is the dbms.
+    pub(super) fn is_embedded(&self) -> bool {
+        self.deployment.served.dbms().is_embedded()
+    }
+
     /// Windows of a step in each start.
     pub(super) fn windows(&self) -> usize {
         self.tally.windows()

@@ -70,7 +70,7 @@ impl Start<'_> {
         self.candidate().directory.join("counts").join(format!("{}-{steps}", self.number))
     }
 
-    /// Two windows of each step, one step after the other. Before them, a session of the same statements fills the caches.
+    /// Two windows of each step, one step after the other. Before them, a session of the same statements fills the caches of a server.
     fn in_one_start(
         &self,
         facts: &mut Option<CandidateFacts>,
@@ -82,8 +82,10 @@ impl Start<'_> {
             .map(|&step| {
                 let Events { shorter, longer } = self.events_of(step)?;
                 let windows = server.windows();
-                // One window alone has to be as warm as can be.
-                server.session(self, step, if windows == 1 { longer } else { shorter })?;
+                if !server.is_embedded() {
+                    // One window alone has to be as warm as can be.
+                    server.session(self, step, if windows == 1 { longer } else { shorter })?;
+                }
                 let lengths = [shorter, longer].into_iter().cycle().take(2 * windows);
                 lengths.map(|events| server.session(self, step, events)).collect()
             })

@@ -57,10 +57,14 @@ pub(super) fn tried(start: &Start<'_>) -> Vec<(usize, Result<Events>)> {
 /// image the server begins with.
 fn instructions(start: &Start<'_>, first: usize, steps: &[usize]) -> Result<Vec<Result<f64>>> {
     let mut server = Server::start(start, first)?;
+    let is_embedded = server.is_embedded();
     let mut connect = || server.session_of(start, first, |_| Ok(SerialCounts::default()));
-    // The first session finds less in the server's caches than all others.
-    connect()?;
-    let (_, connecting) = connect()?;
+    if !is_embedded {
+        // The first session finds less in the server's caches than all others.
+        connect()?;
+    }
+    let is_subtracted = !is_embedded || steps.iter().any(|step| changes_rows(start.plan, *step));
+    let connecting = if is_subtracted { connect()?.1 } else { Vec::new() };
     let sessions: Vec<Result<Tried>> =
         steps.iter().map(|&step| one(start, &mut server, step, &connecting)).collect();
     let counts = server.end()?;

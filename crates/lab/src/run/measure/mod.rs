@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use basecase_load::{Failure, Progress, SessionHistories, StepOutcome, WorkerGroup};
 use basecase_model::{
-    Check, Measures, Observation, OperationClass, Place, Profile, RoleRecord, StatementRecord, Track, Trial,
-    names,
+    Check, Measures, Observation, OperationClass, Place, Profile, RoleRecord, ServerReadings,
+    StatementRecord, Track, Trial, names,
 };
 use basecase_stop::pause;
 use basecase_workload::insert_benchmark::Purpose;
@@ -238,9 +238,11 @@ fn examine(
                 .to_owned(),
         );
     }
-    let (counters, levels) = deployment.telemetry_since(&before.telemetry)?;
+    let end = deployment.telemetry()?;
+    let (counters, levels) = deployment.counters_and_levels(&before.telemetry, &end);
     trial.counters.extend(counters);
     trial.gauges.extend(levels);
+    trial.server_readings = ServerReadings { start: before.telemetry.clone(), end };
     trial.counters.extend(server);
     for (name, value) in deployment.debt()?.measures.iter() {
         // What was left of it before the step stands under its own name.

@@ -142,7 +142,7 @@ fn a_store_of_an_older_version_is_read_and_what_it_lacks_is_said() {
             "DROP TABLE slice; DROP TABLE track; DROP TABLE plan; DROP TABLE profile; ALTER TABLE trial DROP COLUMN observation;
              DROP INDEX trial_sequence; ALTER TABLE trial DROP COLUMN sequence;
              DROP INDEX experiment_sequence; ALTER TABLE experiment DROP COLUMN sequence;
-             DELETE FROM measure WHERE name = 'server.cache_requests'; DROP TABLE step_count; DROP TABLE session; PRAGMA user_version = 2;",
+             DELETE FROM measure WHERE name = 'server.cache_requests'; DROP TABLE step_count; DROP TABLE session; DROP TABLE server_reading; PRAGMA user_version = 2;",
         )
         .unwrap();
     drop(store);

@@ -400,13 +400,13 @@ fn stores_that_are_none() {
     assert_snapshot!(compare(&sandbox, &["sqlite"]), @r#"
     exit code 1
     -- stderr
-    error: the store s.sqlite: its version is 1000, but this basecase reads versions up to 9
+    error: the store s.sqlite: its version is 1000, but this basecase reads versions up to 10
     hint: use a newer basecase
     "#);
     assert_snapshot!(refused(&sandbox, &["store", "ls", "s.sqlite"]), @r#"
     exit code 1
     -- stderr
-    error: the store s.sqlite: its version is 1000, but this basecase reads versions up to 9
+    error: the store s.sqlite: its version is 1000, but this basecase reads versions up to 10
     hint: use a newer basecase
     "#);
 

@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 
 use basecase_store::Store;
 use basecase_tests::Sandbox;
-use basecase_tests::running::{
-    HARDLY_SETTLES, MICROBENCHMARKS, PLACES, SHORT_ROUNDS, SHORT_ROUNDS_OF_SERVERS,
-};
+use basecase_tests::running::{HARDLY_SETTLES, MICROBENCHMARKS, PLACES, SHORT_ROUNDS};
 
 /// Settings of both configs of SQLite.
 const BOTH: &str = "journal_mode = wal\nsynchronous = normal\n";
@@ -41,8 +39,7 @@ fn the_planted_setting_explains_the_change_and_another_that_differs_does_not() {
     let step = ["point-query", "--option", "rows=20000", "--threads", "1", "--loads", "1"];
     let short = [&DETECT[..], &HARDLY_SETTLES, &SHORT_ROUNDS].concat();
     said(&sandbox, &[&candidates[..], &MICROBENCHMARKS, &step, &short, &PLACES].concat());
-    let explain =
-        [&["explain", "s.sqlite", "point-query"][..], &SHORT_ROUNDS_OF_SERVERS, &["--try"]].concat();
+    let explain = [&["explain", "s.sqlite", "point-query"][..], &SHORT_ROUNDS, &["--try"]].concat();
 
     let planted = said(&sandbox, &[&explain[..], &["cache_size"]].concat());
     assert!(planted.contains(" with cache_size=-65536 as in the base case: "), "{planted}");

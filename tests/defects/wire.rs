@@ -388,7 +388,8 @@ fn defect_15_a_signal_ends_whatever_a_run_waits_for_and_the_run_goes_on_later() 
     let basecase_client::Endpoint::Postgres(address) = server.endpoint("postgres") else { panic!() };
     let password = address.password.reveal();
     let mut session = server.endpoint("postgres").connect().unwrap();
-    let words = ["create table", "insert into", "create index", "vacuum", "checkpoint\0", "count(*) from pi1"];
+    let words =
+        ["create table", "insert into", "create index", "vacuum", "checkpoint\0", "count(*) from pi1"];
     thread::scope(|scope| {
         for (number, word) in words.into_iter().enumerate() {
             let database = format!("db{number}");

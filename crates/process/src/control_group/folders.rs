@@ -134,8 +134,15 @@ impl Drop for Folders {
         let _ = reclaim.and_then(|mut reclaim| reclaim.write_all(text.as_bytes()));
         let until = Instant::now() + PATIENCE;
         loop {
-            self.paths.retain(|path| fs::remove_dir(path).is_err() && path.is_dir());
-            if self.paths.is_empty() || Instant::now() > until {
+            let mut is_busy = false;
+            self.paths.retain(|path| match fs::remove_dir(path) {
+                Ok(()) => false,
+                Err(error) => {
+                    is_busy |= error.kind() == io::ErrorKind::ResourceBusy;
+                    path.is_dir()
+                }
+            });
+            if !is_busy || Instant::now() > until {
                 break;
             }
             std::thread::sleep(Duration::from_millis(10));

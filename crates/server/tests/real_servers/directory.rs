@@ -1,5 +1,4 @@
 //! A place for a server of a test.
-
 use std::os::unix::fs::PermissionsExt;
 
 /// A directory that the user of servers can reach: temporary ones are closed to others.

@@ -1,10 +1,4 @@
 //! Builds are really obtained, and servers really run.
-#![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
-
-#[path = "common/directory.rs"]
-mod directory;
-#[path = "common/obtain.rs"]
-mod obtain;
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
@@ -13,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::directory::directory;
+use crate::obtain::obtain;
 use basecase_builds::{Build, Library, default_home};
 use basecase_model::{Dbms, names};
 use basecase_process::{LockError, Owner};
 use basecase_server::{
     Config, ConfigFile, Host, Instance, InstanceError, InstanceSpec, ServerEnd, Transport, check, of_instance,
 };
-use directory::directory;
-use obtain::obtain;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 

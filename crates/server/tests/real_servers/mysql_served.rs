@@ -1,15 +1,11 @@
 //! What servers of MySQL and MariaDB tell of themselves, and how their debt is paid.
-#![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
-
-#[path = "common/directory.rs"]
-mod directory;
-#[path = "common/obtain.rs"]
-mod obtain;
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use crate::directory::directory;
+use crate::obtain::obtain;
 use basecase_builds::{Build, Library, default_home};
 use basecase_client::Session;
 use basecase_model::{Dbms, Engine, Measures, Value, names};
@@ -18,8 +14,6 @@ use basecase_server::{
     ConfigFile, Depth, Host, Instance, InstanceSpec, Served, SettleLimit, Settled, Settling, TableCheck,
     Transport, of_instance, of_url, settle,
 };
-use directory::directory;
-use obtain::obtain;
 
 const INDEXES: [&str; 3] =
     ["a (productid, customerid, price)", "b (cashregisterid, customerid, price)", "c (price, dateandtime)"];

@@ -1,13 +1,9 @@
 //! What builds of MySQL and MariaDB say to configs that do not fit them.
-#![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
-#[path = "common/obtain.rs"]
-mod obtain;
-
+use crate::obtain::obtain;
 use basecase_builds::{Build, default_home};
 use basecase_model::Engine;
 use basecase_server::{ConfigFile, Host, check};
-use obtain::obtain;
 
 const HOST: Host = Host { cores: 2, memory_bytes: 8 << 30, is_limited: false };
 

@@ -1,24 +1,18 @@
 //! Servers of MySQL and MariaDB really run.
-#![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
-
-#[path = "common/directory.rs"]
-mod directory;
-#[path = "common/obtain.rs"]
-mod obtain;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::directory::directory;
+use crate::obtain::obtain;
 use basecase_builds::{Build, Library, default_home};
 use basecase_model::{Dbms, Engine, Value};
 use basecase_process::Owner;
 use basecase_server::{
     Config, ConfigFile, Host, Instance, InstanceError, InstanceSpec, ServerEnd, Transport, check,
 };
-use directory::directory;
-use obtain::obtain;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 

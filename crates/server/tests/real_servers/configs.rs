@@ -1,13 +1,9 @@
 //! Every config that basecase comes with is accepted by the versions that it is for.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "common/obtain.rs"]
-mod obtain;
-
+use crate::obtain::obtain;
 use basecase_builds::{Library, default_home};
 use basecase_model::{Dbms, Engine};
 use basecase_server::{ConfigFile, Host, check};
-use obtain::obtain;
 
 /// The engine that a config is for.
 fn engine(dbms: Dbms, name: &str) -> Option<Engine> {

@@ -1,6 +1,4 @@
 //! A Postgres is really compiled from source, and runs.
-#![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
-
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 

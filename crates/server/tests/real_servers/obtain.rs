@@ -1,5 +1,4 @@
 //! Getting a build for a test.
-
 use basecase_builds::{Build, Library, default_home};
 
 /// The build that `request` means, got when it is not here.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use basecase_model::{Experiment, Schedule, Slice, StepFacts, Trial, names};
 use basecase_stats::{
-    AnalysisPlan, Judge, Judgement, JudgementError, NOISY_CORES, Recovery, usual_canary_ns,
+    AnalysisPlan, Judge, Judgement, JudgementError, NOISY_CANARY, NOISY_CORES, Recovery, usual_canary_ns,
 };
 
 use crate::pool::{Pooled, pooled};
@@ -114,6 +114,16 @@ impl<'a> Rounds<'a> {
     /// How the rounds of a step went.
     pub fn conduct(&self, step: usize) -> Option<&Conduct> {
         self.conducts.get(step)
+    }
+
+    /// The share of all slices, 0 to 1, whose processor was so slow right before their pass that others must have used it, or its clock gone
+    /// down; `None` where that was not measured.
+    pub fn slow_share(&self) -> Option<f64> {
+        let slices = self.trials.iter().filter(|trial| trial.is_complete()).flat_map(|trial| &trial.slices);
+        let mut canaries: Vec<f64> = slices.filter_map(|slice| slice.canary_ns).collect();
+        let most = NOISY_CANARY * usual_canary_ns(&mut canaries)?;
+        let slow = canaries.iter().filter(|canary_ns| **canary_ns > most).count();
+        Some(slow as f64 / canaries.len() as f64)
     }
 
     /// The analysis plan.

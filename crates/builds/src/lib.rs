@@ -27,6 +27,7 @@ mod private_tree;
 mod programs;
 mod recipe;
 mod setup;
+mod several;
 mod source;
 mod source_tree;
 mod suggestion;

@@ -1,10 +1,9 @@
 //! `demo`: two versions of SQLite, compiled and compared within two minutes.
 
-use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use basecase_builds::{BuildRequest, Library, ObtainError, default_home};
+use basecase_builds::{BuildRequest, Library, default_home};
 use basecase_client::sqlite;
 use basecase_lab::{CountsEngine, Request, RunOptions};
 use clap::Parser as _;
@@ -99,27 +98,13 @@ fn comparison(arguments: &Demo, candidates: [&str; 2]) -> Result<Compare> {
     }
 }
 
-/// Compiles both versions at once, unless they are here already.
+/// Compiles both versions, unless they are here already.
 fn compile(reporter: &Reporter) -> Result<()> {
-    let home = default_home()?;
-    let obtained: Vec<Result<(), ObtainError>> = thread::scope(|scope| {
-        let obtain = |version: &'static str| {
-            let home = &home;
-            scope.spawn(move || {
-                let library = Library::open(home)?;
-                let request: BuildRequest = version.parse()?;
-                let notify = &mut |text: &str| reporter.note(text);
-                library
-                    .resolve(&[request])?
-                    .iter()
-                    .try_for_each(|source| library.obtain(source, notify).map(drop))
-            })
-        };
-        let threads = VERSIONS.map(obtain);
-        let joined = threads.map(thread::ScopedJoinHandle::join);
-        joined.into_iter().filter_map(Result::ok).collect()
-    });
-    Ok(obtained.into_iter().collect::<Result<(), ObtainError>>()?)
+    let library = Library::open(&default_home()?)?;
+    let requests = VERSIONS.iter().map(|version| version.parse());
+    let sources = library.resolve(&requests.collect::<Result<Vec<BuildRequest>, _>>()?)?;
+    library.obtain_all(&sources, &mut |text| reporter.note(text))?;
+    Ok(())
 }
 
 #[cfg(test)]

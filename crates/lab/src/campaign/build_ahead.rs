@@ -1,4 +1,4 @@
-//! Commits that are compiled while others are counted.
+//! Builds that are got or compiled while others are counted.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -6,15 +6,15 @@ use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
-use basecase_builds::{Attempt, CommitRequest, Library};
+use basecase_builds::{Attempt, BuildRequest, Library};
 
 use crate::request::CandidateSpec;
 
-/// Compiles commits that will probably be asked for, on a thread of its own. Counts do not mind other work on the machine; times do, so it
+/// Gets and compiles what will probably be asked for, on a thread of its own. Counts do not mind other work on the machine; times do, so it
 /// has to be finished before them.
 #[derive(Debug)]
 pub struct BuildAhead {
-    orders: Sender<Vec<CommitRequest>>,
+    orders: Sender<Vec<BuildRequest>>,
     made: Arc<Mutex<BTreeSet<String>>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -29,11 +29,11 @@ impl BuildAhead {
         BuildAhead { orders, made, thread: thread.ok() }
     }
 
-    /// Compiles these next, in place of what was ordered before and is not begun.
+    /// Prepares these next, in place of what was ordered before and is not begun.
     pub fn order(&self, candidates: &[CandidateSpec]) {
-        let commits = candidates.iter().filter_map(CandidateSpec::commit).cloned().collect();
-        // If the thread is gone, commits are compiled when they are needed.
-        let _ = self.orders.send(commits);
+        let builds = candidates.iter().filter_map(CandidateSpec::build).cloned().collect();
+        // If the thread is gone, they are got and compiled when they are needed.
+        let _ = self.orders.send(builds);
     }
 
     /// Whether it compiled the commit with this hash.
@@ -53,7 +53,7 @@ impl BuildAhead {
 /// What the thread has.
 struct Worker {
     home: PathBuf,
-    orders: Receiver<Vec<CommitRequest>>,
+    orders: Receiver<Vec<BuildRequest>>,
     /// Hashes of the commits that it compiled.
     made: Arc<Mutex<BTreeSet<String>>>,
 }
@@ -76,17 +76,22 @@ impl Worker {
                 return;
             }
             if !queue.is_empty() {
-                self.compile(&queue.remove(0));
+                self.prepare(&queue.remove(0));
             }
         }
     }
 
-    fn compile(&self, commit: &CommitRequest) {
-        let attempt = Library::open(&self.home).and_then(|library| library.attempt(commit, &mut |_| ()));
-        if matches!(attempt, Ok(Attempt::Built { is_new: true, .. }))
-            && let Ok(mut made) = self.made.lock()
-        {
-            made.insert(commit.commit.clone());
+    fn prepare(&self, build: &BuildRequest) {
+        // A failure is told where the build is needed.
+        let Ok(library) = Library::open(&self.home) else { return };
+        if let BuildRequest::Commit(commit) = build {
+            if matches!(library.attempt(commit, &mut |_| ()), Ok(Attempt::Built { is_new: true, .. }))
+                && let Ok(mut made) = self.made.lock()
+            {
+                made.insert(commit.commit.clone());
+            }
+        } else if let Ok(sources) = library.resolve(std::slice::from_ref(build)) {
+            let _ = library.obtain_all(&sources, &mut |_| ());
         }
     }
 }

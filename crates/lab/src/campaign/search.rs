@@ -201,11 +201,13 @@ impl Search {
         Ok(true)
     }
 
-    /// Commits that are likely to be probed next, to be compiled meanwhile.
+    /// Candidates that are likely to be probed next, whose builds are to be prepared meanwhile.
     pub fn ahead(&self) -> Vec<CandidateSpec> {
         let ahead = self.bisection.ahead().into_iter().filter(|number| !self.compiled.contains_key(number));
         ahead
-            .filter_map(|number| self.request.candidates.get(number).filter(|one| one.is_commit()).cloned())
+            .filter_map(|number| {
+                self.request.candidates.get(number).filter(|one| one.build().is_some()).cloned()
+            })
             .collect()
     }
 

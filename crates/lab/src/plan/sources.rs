@@ -135,14 +135,8 @@ pub(super) fn find_config(spec: &CandidateSpec, host: Host) -> Result<ConfigFile
 
 /// Finds and obtains the builds of all candidates that basecase starts, in their order.
 fn obtain_builds(request: &Request, places: &Places, notify: &mut dyn FnMut(&str)) -> Result<Vec<Build>> {
-    let requests: Vec<BuildRequest> = request
-        .candidates
-        .iter()
-        .filter_map(|spec| match &spec.origin {
-            Origin::Build(request) => Some(request.clone()),
-            _ => None,
-        })
-        .collect();
+    let requests: Vec<BuildRequest> =
+        request.candidates.iter().filter_map(CandidateSpec::build).cloned().collect();
     let has_server = request.candidates.iter().any(|spec| !spec.dbms().is_embedded() && !spec.is_url());
     if let Some((name, _)) = request.extra_settings.first().filter(|_| !has_server) {
         bail!(
@@ -154,5 +148,5 @@ fn obtain_builds(request: &Request, places: &Places, notify: &mut dyn FnMut(&str
     }
     let library = Library::open(&places.home)?;
     let resolved = library.resolve(&requests)?;
-    resolved.iter().map(|source| Ok(library.obtain(source, notify)?)).collect()
+    Ok(library.obtain_all(&resolved, notify)?)
 }

@@ -102,6 +102,14 @@ impl CandidateSpec {
         }
     }
 
+    /// The build that it asks for; `None` for a server of the user's and for the SQLite that basecase has.
+    pub fn build(&self) -> Option<&BuildRequest> {
+        match &self.origin {
+            Origin::Build(request) => Some(request),
+            _ => None,
+        }
+    }
+
     /// The commit or working tree, if it is one.
     pub fn commit(&self) -> Option<&CommitRequest> {
         match &self.origin {

@@ -119,7 +119,21 @@ pub(crate) fn warnings(results: &Results<'_>) -> Vec<String> {
         format!("{text} ({})", places.iter().map(place).collect::<Vec<_>>().join("; "))
     };
     let counts = results.counts.map(|counts| count_warnings(results, counts)).unwrap_or_default();
-    cached(results).into_iter().chain(analysis::warnings(results).iter().map(line)).chain(counts).collect()
+    let of_machine = slow_processor(results).into_iter().chain(cached(results));
+    of_machine.chain(analysis::warnings(results).iter().map(line)).chain(counts).collect()
+}
+
+/// From this share of slow slices on, verdicts may be those of a neighbour: docs/calibration.md, "A disturbed demo".
+const DISTURBED_SHARE: f64 = 0.1;
+
+/// A warning that something slowed the processors meanwhile.
+fn slow_processor(results: &Results<'_>) -> Option<String> {
+    let share = results.rounds?.slow_share().filter(|share| *share >= DISTURBED_SHARE)?;
+    Some(format!(
+        "something slowed the processors in {:.0} % of the slices, where a few per cent are usual. Intervals do not know of what lasts \
+         through all rounds: measure again at a quieter time, into another store",
+        share * 100.0
+    ))
 }
 
 #[cfg(test)]
@@ -166,6 +180,24 @@ mod tests {
                 format!("kept apart, because measured differently ({revision}; {cores}): e (n)"),
             ]
         );
+    }
+
+    #[test]
+    fn processors_that_are_slow_more_often_than_usual_are_told() {
+        let (experiment, mut trials) = fixture::in_rounds();
+        let told = |trials: &[basecase_model::Trial]| {
+            let rounds = basecase_analysis::Rounds::of(&experiment, trials).unwrap();
+            slow_processor(&Results::of(&experiment, trials, Some(&rounds)))
+        };
+        let mut slow_one_in = |n: usize| {
+            let slices = trials.iter_mut().flat_map(|trial| &mut trial.slices).enumerate();
+            slices
+                .for_each(|(number, slice)| slice.canary_ns = Some(if number % n == 0 { 2.4 } else { 1.7 }));
+            told(&trials)
+        };
+        assert_eq!(slow_one_in(15), None);
+        assert!(slow_one_in(6).unwrap().starts_with("something slowed the processors in 17 % of the slices"));
+        assert_eq!(slow_one_in(usize::MAX), None);
     }
 
     #[test]

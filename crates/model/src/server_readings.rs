@@ -11,10 +11,3 @@ pub struct ServerReadings {
     /// After the last, when its counters were at rest.
     pub end: Measures,
 }
-
-impl ServerReadings {
-    /// Whether the server was not asked.
-    pub fn is_empty(&self) -> bool {
-        self.start.is_empty() && self.end.is_empty()
-    }
-}

@@ -175,7 +175,7 @@ pub struct Trial {
     pub counters: Measures,
     /// Levels at the end of the step.
     pub gauges: Measures,
-    /// What the server reported before and after it; empty in stores of versions before 10.
+    /// What the server reported before and after it; empty from the second round on, and in stores of versions before 10.
     pub server_readings: ServerReadings,
     /// Counters and levels over the window.
     pub tracks: Vec<Track>,

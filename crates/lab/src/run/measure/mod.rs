@@ -242,7 +242,10 @@ fn examine(
     let (counters, levels) = deployment.counters_and_levels(&before.telemetry, &end);
     trial.counters.extend(counters);
     trial.gauges.extend(levels);
-    trial.server_readings = ServerReadings { start: before.telemetry.clone(), end };
+    if trial.place.round == 0 {
+        // They are half as large as all else that is stored of a trial, and rounds are many.
+        trial.server_readings = ServerReadings { start: before.telemetry.clone(), end };
+    }
     trial.counters.extend(server);
     for (name, value) in deployment.debt()?.measures.iter() {
         // What was left of it before the step stands under its own name.

@@ -255,8 +255,8 @@ mod tests {
             sleep(Duration::from_millis(10));
         }
         // As a scheduler does: to every process.
-        let group = format!("-{}", child.id());
-        assert!(Command::new("kill").args(["-TERM", "--", &group]).status().unwrap().success());
+        let kill = format!("kill -s TERM -- -{}", child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
         assert_eq!(child.wait().unwrap().code(), Some(1));
         assert_eq!(node.folder.exit_code(3), Some(1));
     }

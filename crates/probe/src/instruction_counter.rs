@@ -205,7 +205,15 @@ mod tests {
             // It ends with its channel.
             let _ = wait.recv();
         });
-        let mut other = InstructionCounter::of_thread(event, told.recv().unwrap()).unwrap();
+        let thread = told.recv().unwrap();
+        let sleeps = || {
+            let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap();
+            stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" S"))
+        };
+        while !sleeps() {
+            thread::yield_now();
+        }
+        let mut other = InstructionCounter::of_thread(event, thread).unwrap();
         let mut own = InstructionCounter::of_this_thread(event).unwrap();
         other.start().unwrap();
         own.start().unwrap();

@@ -84,7 +84,7 @@ fn rest(results: &Results<'_>, left_out: usize, warnings: usize) -> Vec<String> 
         .then(|| format!("{warnings} more {}.", if warnings == 1 { "warning" } else { "warnings" }));
     let mut rest: Vec<String> = [more, unsettled, warnings].into_iter().flatten().collect();
     if !rest.is_empty() {
-        rest.push("`basecase report --format text` has the rest.".to_owned());
+        rest.push("`basecase report STORE --format text` has the rest.".to_owned());
     }
     rest
 }

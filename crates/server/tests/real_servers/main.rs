@@ -3,6 +3,7 @@
 
 mod configs;
 mod directory;
+mod holder;
 mod mysql_configs;
 mod mysql_served;
 mod mysql_servers;

@@ -1,11 +1,11 @@
 //! Servers of MySQL and MariaDB really run.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::directory::directory;
+use crate::holder::{holder, is_running};
 use crate::obtain::obtain;
 use basecase_builds::{Build, Library, default_home};
 use basecase_model::{Dbms, Engine, Value};
@@ -98,11 +98,6 @@ fn kill(pid: u32) {
     }
 }
 
-fn is_running(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
-}
-
 #[test]
 fn mysql_57_lives() {
     let build = obtain("mysql:5.7.22");
@@ -126,24 +121,6 @@ fn mariadb_lives_with_either_engine() {
     live(&build, Engine::Innodb, &config(Dbms::Mariadb, "innodb_page_size = 8k"), Transport::Loopback);
     let text = "transaction_isolation = READ-COMMITTED\nrocksdb_block_cache_size = 64M";
     live(&build, Engine::Rocksdb, &config(Dbms::Mariadb, text), Transport::UnixSocket);
-}
-
-/// The example `hold_server`, which owns a server until it is killed.
-fn holder(directory: &Path, request: &str) -> (Child, u32) {
-    let here = std::env::current_exe().unwrap();
-    let program = here.ancestors().nth(2).unwrap().join("examples/hold_server");
-    assert!(program.exists(), "run `cargo build -p basecase-server --examples` first");
-    let mut child = Command::new(program)
-        .arg(default_home().unwrap())
-        .arg(directory.join("instance"))
-        .arg(request)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let pid = line.trim().parse().unwrap();
-    (child, pid)
 }
 
 #[test]

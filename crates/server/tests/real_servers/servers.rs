@@ -1,13 +1,13 @@
 //! Builds are really obtained, and servers really run.
 
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::directory::directory;
+use crate::holder::{hold_server, holder, is_running};
 use crate::obtain::obtain;
 use basecase_builds::{Build, Library, default_home};
 use basecase_model::{Dbms, names};
@@ -67,11 +67,6 @@ fn live(request: &str, config_name: &str, transport: Transport) -> Build {
     instance.destroy().unwrap();
     assert!(!folder.path().join("instance").exists());
     build
-}
-
-fn is_running(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
 }
 
 #[test]
@@ -274,13 +269,6 @@ fn a_long_path_is_refused() {
     assert!(matches!(error, InstanceError::SocketPath { .. }), "{error}");
 }
 
-fn hold_server() -> PathBuf {
-    let here = std::env::current_exe().unwrap();
-    let program = here.ancestors().nth(2).unwrap().join("examples/hold_server");
-    assert!(program.exists(), "run `cargo build -p basecase-server --examples` first");
-    program
-}
-
 /// What `hold_server` says when `python3` is a script with these lines, or is missing.
 fn failed_download(script: Option<&str>) -> String {
     let folder = directory();
@@ -325,26 +313,11 @@ fn a_failed_download_says_what_was_asked_and_what_else_works() {
     assert!(text.contains("has SHA-256 5891b5b522d5df08") && text.contains(other), "{text}");
 }
 
-/// The example `hold_server`, which owns a server until it is killed.
-fn holder(directory: &Path) -> (Child, u32) {
-    let mut child = Command::new(hold_server())
-        .arg(default_home().unwrap())
-        .arg(directory.join("instance"))
-        .arg("postgres:17.11")
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let pid = line.trim().parse().unwrap();
-    (child, pid)
-}
-
 #[test]
 fn the_server_of_a_killed_owner_is_gone_and_its_directory_taken_over() {
     let build = obtain("postgres:17.11");
     let folder = directory();
-    let (mut owner, server) = holder(folder.path());
+    let (mut owner, server) = holder(folder.path(), "postgres:17.11");
     assert!(is_running(server));
     let error =
         open(&build, config(&build, ConfigFile::DEFAULT), folder.path(), Transport::UnixSocket).unwrap_err();

@@ -81,6 +81,7 @@ const BESIDE: &[(&str, &[&str])] = &[
             "crates/model/src/lib.rs",
             "crates/model/src/name.rs",
             "crates/model/src/operation.rs",
+            "crates/model/src/packed_histogram.rs",
             "crates/model/src/plan.rs",
             "crates/model/src/printable.rs",
             "crates/model/src/profile.rs",

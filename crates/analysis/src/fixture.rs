@@ -366,8 +366,8 @@ fn role(
         ended_us: u64::from(seconds) * 1_000_000 + 250_000,
         client_cpu_us: statements as f64 * 11.0,
         server_cpu_us: server.then_some(statements as f64 * 83.0),
-        service,
-        response: paced.then_some(response),
+        service: service.into(),
+        response: paced.then(|| response.into()),
         series: Series { interval_ms: 1000, samples },
         asides: match name {
             "builder" => aside("min_id", 12_345),

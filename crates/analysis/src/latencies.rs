@@ -71,11 +71,11 @@ impl Latencies<'_> {
 
 /// The latencies of `class`; `None` if it ran no statement.
 pub fn latencies(trial: &Trial, class: OperationClass) -> Option<Latencies<'_>> {
-    let service = sum(trial.roles_of(class).map(|role| &role.service))?;
+    let service = sum(trial.roles_of(class).map(|role| &*role.service))?;
     let response = |role: &'_ RoleRecord| role.response.is_some();
     let paced = trial.roles_of(class).any(response);
     let response =
-        if paced { sum(trial.roles_of(class).filter_map(|role| role.response.as_ref())) } else { None };
+        if paced { sum(trial.roles_of(class).filter_map(|role| role.response.as_deref())) } else { None };
     (service.count() > 0).then_some(Latencies { service, response })
 }
 

@@ -71,7 +71,7 @@ mod tests {
                 histogram.record_ns(round_ns * stall);
             }
             trial.roles.truncate(1);
-            trial.roles[0].service = histogram;
+            trial.roles[0].service = histogram.into();
         }
         let rounds = Rounds::of(&experiment, &trials);
         let results = Results::of(&experiment, &trials, rounds.as_ref());

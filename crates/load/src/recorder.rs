@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use basecase_model::{Aside, Operation, Reply, RoleRecord, Sample, StatementCounts};
+use basecase_model::{Aside, Histogram, Operation, Reply, RoleRecord, Sample, StatementCounts};
 use basecase_workload::RolePlan;
 
 /// Length of a sample.
@@ -15,7 +15,10 @@ const FAR: Duration = Duration::from_secs(86_400 * 365);
 /// An event belongs to the period in which it was admitted: one admitted before the window opened is part of the warm-up, with all its
 /// statements.
 pub(crate) struct Recorder {
+    /// All but its latencies.
     record: RoleRecord,
+    service: Histogram,
+    response: Option<Histogram>,
     /// When the window opens: earlier events do not count.
     opens: Instant,
     /// The zero of the role's clock: when the window opens. For a group that takes turns, the clock stands still between turns.
@@ -84,6 +87,8 @@ impl Recorder {
     pub(crate) fn new(plan: &RolePlan, kinds: usize, origin: Instant) -> Self {
         Recorder {
             record: RoleRecord::idle(plan.client, plan.name, plan.class, INTERVAL_MS),
+            service: Histogram::new(),
+            response: None,
             opens: origin,
             origin,
             paused: Duration::ZERO,
@@ -196,9 +201,9 @@ impl Recorder {
         if operation.ends_event {
             let service_ns = nanoseconds(began, span.answered);
             record.events += 1;
-            record.service.record_ns(service_ns);
+            self.service.record_ns(service_ns);
             if let Some(intended) = intended {
-                record.response.get_or_insert_default().record_ns(nanoseconds(intended, span.answered));
+                self.response.get_or_insert_default().record_ns(nanoseconds(intended, span.answered));
             }
             sample.max_us = sample.max_us.max(u32::try_from(service_ns / 1_000).unwrap_or(u32::MAX));
         }
@@ -265,7 +270,13 @@ impl Recorder {
 
     pub(crate) fn finish(self, client_cpu_us: f64, server_cpu_us: Option<f64>) -> Recording {
         Recording {
-            role: RoleRecord { client_cpu_us, server_cpu_us, ..self.record },
+            role: RoleRecord {
+                client_cpu_us,
+                server_cpu_us,
+                service: self.service.into(),
+                response: self.response.map(Into::into),
+                ..self.record
+            },
             slices: self.slices,
             warm_up_events: self.warm_up_events,
             broken_off: self.broken_off,

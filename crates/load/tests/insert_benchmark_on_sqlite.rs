@@ -86,7 +86,7 @@ fn every_role_does_its_share() {
     let querier = outcome.roles.iter().find(|role| role.class == OperationClass::Query).unwrap();
     assert!(querier.items > 100, "{}", querier.items);
     let inserter = outcome.roles.iter().find(|role| role.class == OperationClass::Insert).unwrap();
-    assert_eq!(inserter.response.as_ref().map(basecase_model::Histogram::count), Some(inserter.statements));
+    assert_eq!(inserter.response.as_deref().map(basecase_model::Histogram::count), Some(inserter.statements));
     // Two rounds: at 0 s and at 1 s.
     assert!((1.0..1.5).contains(&outcome.seconds), "{}", outcome.seconds);
 }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Check, Headline, Histogram, Measures, Observation, Profile, Series, ServerReadings, SessionRecord, Slice,
-    State, StatementPlan, StatementRecord, StepFacts, Track,
+    Check, Headline, Measures, Observation, PackedHistogram, Profile, Series, ServerReadings, SessionRecord,
+    Slice, State, StatementPlan, StatementRecord, StepFacts, Track,
 };
 
 /// What a role's statements do.
@@ -78,9 +78,9 @@ pub struct RoleRecord {
     /// CPU time of the server's process for this role's session, µs, if the dbms has one process per session.
     pub server_cpu_us: Option<f64>,
     /// Service times: of each event, from just before its first statement was sent until the last row of its last one was fetched.
-    pub service: Histogram,
+    pub service: PackedHistogram,
     /// Response times: from the instant at which the schedule meant the event to start; only for paced roles.
-    pub response: Option<Histogram>,
+    pub response: Option<PackedHistogram>,
     /// Per-second items and largest service times.
     pub series: Series,
     /// Statements besides the main ones.
@@ -105,7 +105,7 @@ impl RoleRecord {
             ended_us: 0,
             client_cpu_us: 0.0,
             server_cpu_us: None,
-            service: Histogram::new(),
+            service: PackedHistogram::default(),
             response: None,
             series: Series { interval_ms, samples: Vec::new() },
             asides: Vec::new(),

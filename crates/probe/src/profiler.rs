@@ -231,8 +231,14 @@ mod tests {
         let asleep_us = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap();
         let sleeping =
             profile.stacks.lines().filter(|line| line.starts_with("sleep;") && line.contains("nanosleep"));
+        let elsewhere = profile.stacks.lines().filter(|line| {
+            line.starts_with("sleep;") && (line.contains("[preempted]") || line.contains("[not sampled]"))
+        });
+        let elsewhere_us: u64 = elsewhere.map(asleep_us).sum();
         let asleep_us: u64 = sleeping.map(asleep_us).sum();
-        assert!(asleep_us > window_us / 2 && asleep_us <= window_us, "{asleep_us}\n{}", profile.stacks);
+        // On a busy machine a new process waits for its processor.
+        let least_us = window_us.saturating_sub(elsewhere_us) / 2;
+        assert!(asleep_us > least_us && asleep_us <= window_us, "{asleep_us}\n{}", profile.stacks);
     }
 
     #[test]

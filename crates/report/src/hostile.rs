@@ -220,9 +220,10 @@ fn defect_06_files_for_pipelines_hold_nothing_hidden() {
     }
     put(HOSTILE, &mut experiment, &mut trials);
     let rounds = Rounds::of(&experiment, &trials);
-    let gate = Gate::of(&Results::of(&experiment, &trials, rounds.as_ref()));
+    let results = Results::of(&experiment, &trials, rounds.as_ref());
+    let gate = Gate::of(&results);
     assert!(gate.failed() > 0);
-    let (summary, junit) = (gate_summary(&gate, None), junit(&gate));
+    let (summary, junit) = (gate_summary(&results, None), junit(&gate));
     assert!(
         is_clean(&summary) && !summary.contains("<script>") && !summary.contains("\n# next"),
         "{summary}"

@@ -290,10 +290,10 @@ pub fn junit(gate: &Gate<'_>) -> String {
     formats::junit(gate)
 }
 
-/// A summary in Markdown, e.g. for a pull request: failures, changes and undecided steps first, the rest folded away. Steps link to
-/// their histories if those are published at `history`.
-pub fn gate_summary(gate: &Gate<'_>, history: Option<&str>) -> String {
-    formats::gate_summary(gate, history)
+/// A summary of the verdicts in Markdown, e.g. for a pull request: failures, changes and undecided steps first, then warnings, the rest
+/// folded away. Steps link to their histories if those are published at `history`.
+pub fn gate_summary(results: &Results<'_>, history: Option<&str>) -> String {
+    formats::gate_summary(results, history)
 }
 
 /// Writes the report as a directory of HTML pages that work offline, and returns the path of its `index.html`.

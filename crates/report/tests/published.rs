@@ -148,7 +148,8 @@ fn response_time_histogram() {
         (0..count).for_each(|_| service.record_ns(latency_us * 1000));
     }
     assert_eq!(service.count(), 99_999);
-    trials[0].roles = vec![RoleRecord { service, ..role(&trials[0], OperationClass::Insert, 99_999.0) }];
+    trials[0].roles =
+        vec![RoleRecord { service: service.into(), ..role(&trials[0], OperationClass::Insert, 99_999.0) }];
     let report = report(&experiment, &trials);
     let buckets = ["256us", "1ms", "4ms", "16ms", "64ms", "256ms", "1s", "4s", "16s", "gt"];
     let shown = buckets.map(|bucket| cell(&report, "l.i1 insert, service time", "row0", bucket));
@@ -185,7 +186,8 @@ fn rows_per_second_of_a_scan() {
     (step.threads, step.sla_target, step.scanned_rows) = (Some(8), None, Some(10_000_000));
     let mut service = Histogram::new();
     (0..20).for_each(|_| service.record_ns(2_761_490_000));
-    trials[0].roles = vec![RoleRecord { service, ..role(&trials[0], OperationClass::Query, 20.0) }];
+    trials[0].roles =
+        vec![RoleRecord { service: service.into(), ..role(&trials[0], OperationClass::Query, 20.0) }];
     let shown = cell(&report(&experiment, &trials), "qr100.L1 events", "row0", "K rows/s");
     // Latencies have three significant digits.
     let rate: f64 = shown.parse().unwrap();

@@ -1,6 +1,7 @@
 //! Records of a trial's roles as rows.
 
-use basecase_model::{Histogram, RoleRecord, Series};
+use basecase_model::{PackedHistogram, RoleRecord, Series};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, params};
 
 use crate::{Problem, bytes, samples, trial};
@@ -39,13 +40,26 @@ pub(crate) fn insert(
             record.series.interval_ms,
             samples::to_bytes(&record.series.samples)?,
             record.service.to_bytes()?,
-            record.response.as_ref().map(Histogram::to_bytes).transpose()?,
+            record.response.as_ref().map(PackedHistogram::to_bytes).transpose()?,
             record.events,
         ])?;
     Ok(())
 }
 
 pub(crate) fn select(connection: &Connection, trial: &str) -> Result<Vec<RoleRecord>, Problem> {
+    select_by(connection, trial, read)
+}
+
+/// The same without latencies and samples.
+pub(crate) fn select_totals(connection: &Connection, trial: &str) -> Result<Vec<RoleRecord>, Problem> {
+    select_by(connection, trial, totals)
+}
+
+fn select_by(
+    connection: &Connection,
+    trial: &str,
+    read: impl Fn(&Row<'_>) -> Result<RoleRecord, Problem>,
+) -> Result<Vec<RoleRecord>, Problem> {
     let mut statement = connection.prepare_cached("SELECT * FROM role WHERE trial = ?1 ORDER BY number")?;
     let mut rows = statement.query([trial])?;
     let mut records = Vec::new();
@@ -73,7 +87,7 @@ pub(crate) fn select_in_brief(connection: &Connection, trial: &str) -> Result<Ve
             events: row.get("events")?,
             started_us: row.get("started_us")?,
             ended_us: row.get("ended_us")?,
-            response: row.get::<_, bool>("responds")?.then(Histogram::new),
+            response: row.get::<_, bool>("responds")?.then(PackedHistogram::default),
             ..RoleRecord::idle(row.get("client")?, &role, class, row.get("interval_ms")?)
         });
     }
@@ -82,11 +96,24 @@ pub(crate) fn select_in_brief(connection: &Connection, trial: &str) -> Result<Ve
 
 /// Decodes one row of the table `role`.
 pub(crate) fn read(row: &Row<'_>) -> Result<RoleRecord, Problem> {
+    let totals = totals(row)?;
+    let most = bytes::most_intervals(totals.ended_us as f64, totals.series.interval_ms);
+    let blob = |name: &str| row.get::<_, Option<Vec<u8>>>(name);
+    Ok(RoleRecord {
+        service: PackedHistogram::from_bytes(&blob("service")?.unwrap_or_default())?,
+        response: blob("response")?.map(|bytes| PackedHistogram::from_bytes(&bytes)).transpose()?,
+        series: Series {
+            interval_ms: totals.series.interval_ms,
+            samples: samples::from_bytes(&blob("samples")?.unwrap_or_default(), most)?,
+        },
+        ..totals
+    })
+}
+
+/// The same without latencies and samples.
+fn totals(row: &Row<'_>) -> Result<RoleRecord, Problem> {
     let class: String = row.get("class")?;
     let asides: String = row.get("asides")?;
-    let (ended_us, interval_ms): (u64, u32) = (row.get("ended_us")?, row.get("interval_ms")?);
-    let most = bytes::most_intervals(ended_us as f64, interval_ms);
-    let blob = |name: &str| row.get::<_, Option<Vec<u8>>>(name);
     Ok(RoleRecord {
         client: row.get("client")?,
         role: row.get("role")?,
@@ -99,15 +126,12 @@ pub(crate) fn read(row: &Row<'_>) -> Result<RoleRecord, Problem> {
         retries: row.get("retries")?,
         mismatches: row.get("mismatches")?,
         started_us: row.get("started_us")?,
-        ended_us,
+        ended_us: row.get("ended_us")?,
         client_cpu_us: row.get("client_cpu_us")?,
         server_cpu_us: row.get("server_cpu_us")?,
-        service: Histogram::from_bytes(&blob("service")?.unwrap_or_default())?,
-        response: blob("response")?.map(|bytes| Histogram::from_bytes(&bytes)).transpose()?,
-        series: Series {
-            interval_ms,
-            samples: samples::from_bytes(&blob("samples")?.unwrap_or_default(), most)?,
-        },
+        service: PackedHistogram::default(),
+        response: (row.get_ref("response")? != ValueRef::Null).then(PackedHistogram::default),
+        series: Series { interval_ms: row.get("interval_ms")?, samples: Vec::new() },
         asides: serde_json::from_str(&asides)?,
     })
 }

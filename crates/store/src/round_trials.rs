@@ -50,7 +50,7 @@ pub(crate) fn select(
     let measured = Measured::read(connection)?;
     let of_experiment = |(experiment, base): &(&str, &str)| {
         let names = names(connection, experiment)?;
-        let mut trials = trial::select_of_ids(connection, &measured.ids(experiment, base, &names))?;
+        let mut trials = trial::select_judged(connection, &measured.ids(experiment, base, &names))?;
         for trial in &mut trials {
             if let Some(name) = names.get(&trial.cell) {
                 trial.candidate.clone_from(name);

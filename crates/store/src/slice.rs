@@ -33,20 +33,25 @@ pub(crate) fn insert(connection: &Connection, trial: &str, slices: &[Slice]) -> 
 }
 
 pub(crate) fn select(connection: &Connection, trial: &str) -> Result<Vec<Slice>, Problem> {
-    let mut statement = connection.prepare_cached("SELECT * FROM slice WHERE trial = ?1 ORDER BY number")?;
+    // By place: a trial has dozens of slices, and a column's name is searched for in each.
+    let mut statement = connection.prepare_cached(
+        "SELECT pass, position, opened_us, length_us, operations, rate, warm_up_operations, server_cpu_us,
+             others_cpu_us, steal_us, canary_ns
+         FROM slice WHERE trial = ?1 ORDER BY number",
+    )?;
     let slices = statement.query_map([trial], |row| {
         Ok(Slice {
-            pass: row.get("pass")?,
-            position: row.get("position")?,
-            opened_us: row.get("opened_us")?,
-            length_us: row.get("length_us")?,
-            operations: row.get("operations")?,
-            rate: row.get("rate")?,
-            warm_up_operations: row.get("warm_up_operations")?,
-            server_cpu_us: row.get("server_cpu_us")?,
-            others_cpu_us: row.get("others_cpu_us")?,
-            steal_us: row.get("steal_us")?,
-            canary_ns: row.get("canary_ns")?,
+            pass: row.get(0)?,
+            position: row.get(1)?,
+            opened_us: row.get(2)?,
+            length_us: row.get(3)?,
+            operations: row.get(4)?,
+            rate: row.get(5)?,
+            warm_up_operations: row.get(6)?,
+            server_cpu_us: row.get(7)?,
+            others_cpu_us: row.get(8)?,
+            steal_us: row.get(9)?,
+            canary_ns: row.get(10)?,
         })
     })?;
     Ok(slices.collect::<Result<_, _>>()?)

@@ -215,7 +215,8 @@ impl Store {
     }
 
     /// The trials of several experiments, each given by id and the name of its base case, without trials that were measured together with
-    /// none of its other candidates: those of a base case that many experiments share.
+    /// none of its other candidates: those of a base case that many experiments share. They have what verdicts and their causes need, and no
+    /// latencies, samples, statements, tracks, profiles, readings of servers, states or checks.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -336,6 +337,8 @@ const STATEMENTS: usize = 64;
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Problem> {
     // SQLite treats some relative names, e.g. `:memory:`, specially.
+    // Whoever has a store has it alone, so that SQLite needs no mutex for each value that it hands out.
+    let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(std::path::absolute(path)?, flags)?;
     connection.busy_timeout(PATIENCE)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use basecase_model::{
-    Cell, Check, Measures, Observation, Place, State, TableState, Trial, TrialStatus, hexadecimal,
+    Cell, Check, Measures, Observation, Place, RoleRecord, State, TableState, Trial, TrialStatus, hexadecimal,
 };
 use rusqlite::{Connection, Row, params};
 use sha2::{Digest, Sha256};
@@ -182,11 +182,10 @@ fn insert_checks(connection: &Connection, id: &str, checks: &[Check]) -> Result<
 }
 
 pub(crate) fn select_of_experiment(connection: &Connection, experiment: &str) -> Result<Vec<Trial>, Problem> {
-    let mut statement = connection.prepare_cached(
-        "SELECT trial.*, link.candidate AS shown
-         FROM experiment_cell AS link JOIN trial ON trial.cell = link.cell
-         WHERE link.experiment = ?1 ORDER BY sequence",
-    )?;
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT {HEAD}, link.candidate FROM experiment_cell AS link JOIN trial ON trial.cell = link.cell
+         WHERE link.experiment = ?1 ORDER BY sequence"
+    ))?;
     let rows = statement.query_map([experiment], head)?;
     rows.map(|row| whole(connection, row?)).collect()
 }
@@ -223,21 +222,27 @@ pub(crate) fn select_counts(connection: &Connection) -> Result<BTreeMap<String, 
 }
 
 pub(crate) fn select_of_cells(connection: &Connection, cells: &[String]) -> Result<Vec<Trial>, Problem> {
-    select_where(connection, "cell", &serde_json::to_string(cells)?)
+    select_where(connection, "cell", &serde_json::to_string(cells)?, whole)
 }
 
-pub(crate) fn select_of_ids(connection: &Connection, ids: &[&str]) -> Result<Vec<Trial>, Problem> {
-    select_where(connection, "id", &serde_json::to_string(ids)?)
+/// The trials with these ids, as far as verdicts and their causes need them.
+pub(crate) fn select_judged(connection: &Connection, ids: &[&str]) -> Result<Vec<Trial>, Problem> {
+    select_where(connection, "id", &serde_json::to_string(ids)?, judged)
 }
 
 /// The trials with one of these values, a list as JSON, in a column.
-fn select_where(connection: &Connection, column: &str, values: &str) -> Result<Vec<Trial>, Problem> {
+fn select_where(
+    connection: &Connection,
+    column: &str,
+    values: &str,
+    complete: impl Fn(&Connection, Head) -> Result<Trial, Problem>,
+) -> Result<Vec<Trial>, Problem> {
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT *, candidate AS shown FROM trial
+        "SELECT {HEAD}, candidate FROM trial
          WHERE {column} IN (SELECT value FROM json_each(?1)) ORDER BY sequence"
     ))?;
     let rows = statement.query_map([values], head)?;
-    rows.map(|row| whole(connection, row?)).collect()
+    rows.map(|row| complete(connection, row?)).collect()
 }
 
 pub(crate) fn select_complete(
@@ -247,10 +252,10 @@ pub(crate) fn select_complete(
     is_profiled: bool,
     detail: Detail,
 ) -> Result<Option<Trial>, Problem> {
-    let mut statement = connection.prepare_cached(
-        "SELECT *, candidate AS shown FROM trial
-         WHERE cell = ?1 AND round = ?2 AND (observation = 'profiled') = ?3 AND status = 'complete' ORDER BY sequence DESC LIMIT 1",
-    )?;
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT {HEAD}, candidate FROM trial
+         WHERE cell = ?1 AND round = ?2 AND (observation = 'profiled') = ?3 AND status = 'complete' ORDER BY sequence DESC LIMIT 1"
+    ))?;
     let mut rows = statement.query_map(params![cell, round, is_profiled], head)?;
     let complete = |head| match detail {
         Detail::Whole => whole(connection, head),
@@ -262,27 +267,31 @@ pub(crate) fn select_complete(
 /// A trial's id, its warnings as JSON, and the trial as far as its own row describes it.
 type Head = (String, String, Trial);
 
+/// The columns of a trial's own row, in the order in which [`head`] reads them; the name that the candidate is shown by follows. By place,
+/// because a name is searched for in each row.
+const HEAD: &str = "trial.id, trial.warnings, trial.cell, trial.experiment, trial.step, trial.round, trial.pass, trial.position,
+    trial.placement, trial.started_at, trial.seconds, trial.observation, trial.reason, trial.log_tail";
+
 fn head(row: &Row<'_>) -> rusqlite::Result<Head> {
-    let reason: Option<String> = row.get("reason")?;
-    let status = match reason {
+    let status = match row.get(12)? {
         None => TrialStatus::Complete,
-        Some(reason) => TrialStatus::Failed { reason, log_tail: row.get("log_tail")? },
+        Some(reason) => TrialStatus::Failed { reason, log_tail: row.get(13)? },
     };
-    let place = Place { round: row.get("round")?, pass: row.get("pass")?, position: row.get("position")? };
-    let (step, candidate): (String, String) = (row.get("step")?, row.get("shown")?);
-    let observation: String = row.get("observation")?;
+    let place = Place { round: row.get(5)?, pass: row.get(6)?, position: row.get(7)? };
+    let (step, candidate): (String, String) = (row.get(4)?, row.get(14)?);
+    let observation: String = row.get(11)?;
     let trial = Trial {
         observation: Observation::ALL
             .into_iter()
             .find(|known| known.as_str() == observation)
             .unwrap_or(Observation::Off),
-        measured_by: row.get("experiment")?,
-        placement: row.get("placement")?,
-        seconds: row.get("seconds")?,
+        measured_by: row.get(3)?,
+        placement: row.get(8)?,
+        seconds: row.get(10)?,
         status,
-        ..Trial::empty(row.get("cell")?, &step, &candidate, place, row.get("started_at")?)
+        ..Trial::empty(row.get(2)?, &step, &candidate, place, row.get(9)?)
     };
-    Ok((row.get("id")?, row.get("warnings")?, trial))
+    Ok((row.get(0)?, row.get(1)?, trial))
 }
 
 /// Completes a trial with what its roles did and when.
@@ -292,20 +301,37 @@ fn brief(connection: &Connection, (id, warnings, trial): Head) -> Result<Trial, 
 }
 
 /// Completes a trial with the rows of the other tables.
-fn whole(connection: &Connection, (id, warnings, trial): Head) -> Result<Trial, Problem> {
+fn whole(connection: &Connection, head: Head) -> Result<Trial, Problem> {
+    let id = head.0.clone();
+    let trial = with_roles(connection, head, role::select)?;
     Ok(Trial {
-        roles: role::select(connection, &id)?,
         statements: statement::select(connection, &id)?,
-        slices: slice::select(connection, &id)?,
-        sessions: session_record::select(connection, &id)?,
         tracks: track::select(connection, &id, trial.seconds)?,
-        plans: plan::select(connection, &id)?,
         profiles: profile::select(connection, &id)?,
-        counters: select_measures(connection, &id, "counter")?,
-        gauges: select_measures(connection, &id, "gauge")?,
         server_readings: server_reading::select(connection, &id)?,
         state: select_state(connection, &id)?,
         checks: select_checks(connection, &id)?,
+        ..trial
+    })
+}
+
+/// Completes a trial with what verdicts and their causes need. What is left out is most of it.
+fn judged(connection: &Connection, head: Head) -> Result<Trial, Problem> {
+    with_roles(connection, head, role::select_totals)
+}
+
+fn with_roles(
+    connection: &Connection,
+    (id, warnings, trial): Head,
+    select: impl Fn(&Connection, &str) -> Result<Vec<RoleRecord>, Problem>,
+) -> Result<Trial, Problem> {
+    Ok(Trial {
+        roles: select(connection, &id)?,
+        slices: slice::select(connection, &id)?,
+        sessions: session_record::select(connection, &id)?,
+        plans: plan::select(connection, &id)?,
+        counters: select_measures(connection, &id, "counter")?,
+        gauges: select_measures(connection, &id, "gauge")?,
         warnings: serde_json::from_str(&warnings)?,
         ..trial
     })
@@ -317,7 +343,7 @@ fn select_measures(connection: &Connection, id: &str, kind: &str) -> Result<Meas
     let mut rows = statement.query([id, kind])?;
     let mut measures = Measures::new();
     while let Some(row) = rows.next()? {
-        measures.set(row.get_ref("name")?.as_str().map_err(rusqlite::Error::from)?, row.get("value")?);
+        measures.set(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?, row.get(1)?);
     }
     Ok(measures)
 }

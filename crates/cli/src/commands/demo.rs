@@ -25,7 +25,7 @@ const ROWS: &str = "5000";
 /// How long compiling, rounds and counts may take together.
 const WHOLE: Duration = Duration::from_secs(104);
 /// How long the counts of these steps take on two processors, which come last.
-const COUNTS: Duration = Duration::from_secs(45);
+const COUNTS: Duration = Duration::from_secs(30);
 /// The least time for rounds: with less there would be no verdict.
 const LEAST_ROUNDS: Duration = Duration::from_secs(45);
 

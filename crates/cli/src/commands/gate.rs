@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Gate, reporter: &Reporter) -> Result<Outcome> {
         (0, _) => Outcome::CouldNotRun,
         _ => Outcome::Regression,
     };
-    let written = write_files(arguments, &verdicts);
+    let written = write_files(arguments, &results, &verdicts);
     let options = Options { counted: counted.clone(), ..report_options(places) };
     let format = text_format(places);
     if let Err(error) = output::print_report(&basecase_report::render(experiment, trials, format, &options)) {
@@ -59,10 +59,10 @@ pub(crate) fn run(arguments: &Gate, reporter: &Reporter) -> Result<Outcome> {
 }
 
 /// Writes the files for a pipeline. If one fails, the other is still written.
-fn write_files(arguments: &Gate, verdicts: &Verdicts<'_>) -> Result<()> {
+fn write_files(arguments: &Gate, results: &Results<'_>, verdicts: &Verdicts<'_>) -> Result<()> {
     let history = arguments.compare.places.history.as_deref();
     let junit = write(arguments.junit.as_deref(), &junit(verdicts));
-    let summary = write(arguments.summary.as_deref(), &gate_summary(verdicts, history));
+    let summary = write(arguments.summary.as_deref(), &gate_summary(results, history));
     junit.and(summary)
 }
 

@@ -29,15 +29,10 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     if results.experiment.candidates.len() > MOST_SENTENCES + 1 {
         sentences.truncate(MOST_SENTENCES);
     }
-    // The report has the rest of each.
-    let first_sentence = |note: String| match note.split_once(". ") {
-        Some((first, _)) => format!("{first}."),
-        None => note,
-    };
     let notes: Vec<String> = notes::candidates(results.experiment).map(first_sentence).collect();
     let failed = failed(results);
     let all_warnings = notes::warnings(results);
-    let mut warnings: Vec<String> = all_warnings.iter().take(WARNINGS).cloned().map(first_sentence).collect();
+    let mut warnings = first_warnings(&all_warnings);
     let lines = |sentence: &String| sentence.chars().count().div_ceil(letters.saturating_sub(10).max(1));
     let said = sentences.iter().chain(&notes).chain(&failed);
     let said = OTHER_LINES + said.map(lines).sum::<usize>();
@@ -62,6 +57,19 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
         blocks.push(Block::Paragraph(rest.join(" ")));
     }
     blocks
+}
+
+/// The warnings that stand with an answer, without what they advise.
+pub(crate) fn first_warnings(warnings: &[String]) -> Vec<String> {
+    warnings.iter().take(WARNINGS).cloned().map(first_sentence).collect()
+}
+
+/// A note without its other sentences, which the report has.
+fn first_sentence(note: String) -> String {
+    match note.split_once(". ") {
+        Some((first, _)) => format!("{first}."),
+        None => note,
+    }
 }
 
 /// What failed, the first ones with the reason's first line.

@@ -1,14 +1,17 @@
 //! The verdicts of an experiment in rounds as Markdown, e.g. for a pull request.
 
-use basecase_analysis::{Conclusion, Gate, GateCase, Mover};
+use basecase_analysis::{Conclusion, Gate, GateCase, Mover, Results};
 use basecase_stats::{Verdict, WorkVerdict};
 
+use crate::documents::notes;
 use crate::formats::history_address;
 use crate::formats::markdown::escaped;
 use crate::words::{CaseWords, first, function_name, gate_case, headline, instructions_changed};
 
-/// Failures, changes and undecided steps first, the rest folded away. Steps link to their histories if those are published.
-pub(crate) fn render(gate: &Gate<'_>, history: Option<&str>) -> String {
+/// Failures, changes and undecided steps first, then what disturbed the measurement, the rest folded away. Steps link to their histories if
+/// those are published.
+pub(crate) fn render(results: &Results<'_>, history: Option<&str>) -> String {
+    let gate = &Gate::of(results);
     let base = gate.experiment.candidates.first().map_or("", |base| base.name.0.as_str());
     let is_unchanged = |case: &&GateCase<'_>| {
         matches!(
@@ -29,6 +32,14 @@ pub(crate) fn render(gate: &Gate<'_>, history: Option<&str>) -> String {
     if !functions.is_empty() {
         text.push_str(&format!("\nFunctions whose instructions per operation changed most:\n\n{functions}"));
     }
+    let warnings = notes::warnings(results);
+    if !warnings.is_empty() {
+        let lines: String =
+            warnings.iter().take(WARNINGS).map(|line| format!("* {}\n", escaped(line))).collect();
+        let more = warnings.len().saturating_sub(WARNINGS);
+        let more = if more > 0 { format!("* {more} more in the report\n") } else { String::new() };
+        text.push_str(&format!("\nWarnings:\n\n{lines}{more}"));
+    }
     if !unchanged.is_empty() {
         let count = unchanged.len();
         let steps = if count == 1 { "step" } else { "steps" };
@@ -40,6 +51,8 @@ pub(crate) fn render(gate: &Gate<'_>, history: Option<&str>) -> String {
     text
 }
 
+/// How many warnings are told.
+const WARNINGS: usize = 3;
 /// How many functions are named for a case.
 const FUNCTIONS: usize = 3;
 
@@ -87,7 +100,7 @@ fn sign(conclusion: Conclusion) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use basecase_analysis::{Counts, Results, Rounds, fixture};
+    use basecase_analysis::{Counts, Rounds, fixture};
     use basecase_model::{Trial, TrialStatus};
 
     use super::*;
@@ -105,7 +118,7 @@ mod tests {
         let (experiment, counted) = fixture::counted();
         let counts = Counts::of(&experiment, &counted);
         let results = Results::of(&experiment, &[], None).counting(counts.as_ref());
-        let summary = render(&Gate::of(&results), Some("https://bench.example.org/history/"));
+        let summary = render(&results, Some("https://bench.example.org/history/"));
         assert!(
             summary.contains("](<https://bench.example.org/history/history-range-covered-pk"),
             "{summary}"
@@ -119,17 +132,31 @@ mod tests {
     }
 
     #[test]
+    fn what_disturbed_the_measurement_is_told() {
+        let (experiment, mut trials) = fixture::in_rounds();
+        let slices = trials.iter_mut().flat_map(|trial| &mut trial.slices).enumerate();
+        slices.for_each(|(number, slice)| slice.canary_ns = Some(if number % 4 == 0 { 2.4 } else { 1.7 }));
+        let rounds = Rounds::of(&experiment, &trials);
+        let summary = render(&Results::of(&experiment, &trials, rounds.as_ref()), None);
+        assert!(
+            summary.contains("\nWarnings:\n\n* something slowed the processors in 25 % of the slices"),
+            "{summary}"
+        );
+    }
+
+    #[test]
     fn defect_10_a_candidate_that_never_came_up_has_an_error_for_each_step() {
         let (experiment, mut trials) = fixture::in_rounds();
         let last = experiment.candidates[2].name.0.clone();
         trials.retain(|trial| trial.candidate != last || trial.step == experiment.steps[0].name);
         trials.iter_mut().filter(|trial| trial.candidate == last).for_each(fail);
         let rounds = Rounds::of(&experiment, &trials);
-        let gate = Gate::of(&Results::of(&experiment, &trials, rounds.as_ref()));
+        let results = Results::of(&experiment, &trials, rounds.as_ref());
+        let gate = Gate::of(&results);
         let steps = gate.failed();
         let headline = headline(&gate);
         assert!(headline.starts_with(&format!("{steps} steps failed, 0 regressions")), "{headline}");
-        insta::assert_snapshot!(render(&gate, None));
+        insta::assert_snapshot!(render(&results, None));
         let junit = junit::render(&gate);
         assert!(junit.contains(&format!("errors=\"{steps}\"")), "{junit}");
         assert_eq!(junit.matches("<error message=").count(), steps, "{junit}");

@@ -21,6 +21,8 @@ const NARROWEST: usize = 9;
 const MISSED_RATE: &str = "missed rate";
 /// Letters between two columns.
 const GAP: usize = 2;
+/// Letters of the heading of changes.
+const CHANGE_HEADING: usize = 8;
 /// Letters of the label of a step, as a rule.
 const LONGEST_LABEL: usize = 24;
 /// Ends of a drawing's axis, as shares.
@@ -222,13 +224,45 @@ fn steps(results: &Results<'_>, candidate: usize, room: Room) -> Option<(Table, 
         ];
         Row { step: Some(known.step), ..Row::new(short_label(results, known.step), cells) }
     };
-    let rows: Vec<Row> = all.iter().map(row).collect();
+    let rows = on_two_lines(all.iter().map(row).collect(), &drawing, room);
     let heading = if results.has_counts_only() { "work %" } else { "change %" };
     (!rows.is_empty()).then(|| {
         let columns =
             vec![Column::numbers(heading, ""), Column::words(drawing.axis()), Column::words("because")];
         (Table { corner: "step", columns, rows, ..Table::default() }, left_out)
     })
+}
+
+/// The rows, with a second line for each whose last words are too long for their column, if there is room for all of these lines.
+fn on_two_lines(rows: Vec<Row>, drawing: &Drawing, room: Room) -> Vec<Row> {
+    let width = |of: fn(&Row) -> &str| rows.iter().map(|row| of(row).chars().count()).max().unwrap_or(0);
+    let others = width(|row| &row.name)
+        + width(|row| &row.cells[0].text).max(CHANGE_HEADING)
+        + width(|row| &row.cells[1].text)
+        + 3 * GAP;
+    let letters = room.letters.saturating_sub(others);
+    let lines: Vec<Row> = rows.iter().flat_map(|row| lines(row, drawing, letters)).collect();
+    if lines.len() > room.rows { rows } else { lines }
+}
+
+/// A row on two lines if its last words are longer than so many letters and can be divided.
+fn lines(row: &Row, drawing: &Drawing, letters: usize) -> Vec<Row> {
+    let [change, drawn, words] = row.cells.as_slice() else { return vec![row.clone()] };
+    let Some((first, second)) = divided(&words.text, letters) else { return vec![row.clone()] };
+    let of = |text: &str| TableCell::plain(text);
+    vec![
+        Row { cells: vec![change.clone(), drawn.clone(), of(first)], ..row.clone() },
+        Row::new("", vec![of(""), of(&drawing.line(None)), of(second)]),
+    ]
+}
+
+/// Words that are longer than so many letters in two parts: before what stands after a semicolon, or before the function in parentheses.
+fn divided(words: &str, letters: usize) -> Option<(&str, &str)> {
+    let is_short = |text: &str| text.chars().count() <= letters;
+    let places = ["; ", " ("].into_iter().filter_map(|sign| words.find(sign).map(|at| at + 1));
+    let mut parts =
+        places.map(|at| words.split_at(at)).map(|(first, second)| (first.trim_end(), second.trim_start()));
+    parts.find(|(first, second)| !is_short(words) && is_short(first) && is_short(second))
 }
 
 /// Intervals drawn with letters.
@@ -420,6 +454,16 @@ mod tests {
         let lines = effects.map(|effect| drawing.line(Some(&effect)));
         assert_eq!(lines, ["      ¦ ├●┤  ", " ├─●─┤¦      ", "      ●      "]);
         assert_eq!(drawing.line(None), "      ¦      ");
+    }
+
+    #[test]
+    fn long_words_are_divided_where_they_fit_then() {
+        let words = "open: 18 s more; 11.8 % less work (sqlite3VdbeExec)";
+        assert_eq!(divided(words, 35), Some(("open: 18 s more;", "11.8 % less work (sqlite3VdbeExec)")));
+        let words = "8.6 % less work (sqlite3BtreeMovetoUnpacked)";
+        assert_eq!(divided(words, 35), Some(("8.6 % less work", "(sqlite3BtreeMovetoUnpacked)")));
+        assert_eq!(divided(words, 44), None);
+        assert_eq!(divided(words, 20), None);
     }
 
     #[test]

@@ -36,7 +36,19 @@ pub(crate) fn summary(explanation: &Explanation<'_>) -> Vec<String> {
         });
     }
     lines.extend(disturbance(explanation));
+    lines.extend(contradiction(explanation));
     lines
+}
+
+/// Why the rates before and after say something else than the ratio; `None` if they do not.
+fn contradiction(explanation: &Explanation<'_>) -> Option<String> {
+    let throughput = explanation.judged?.throughput;
+    let [low, high] = Effect::of_decision(JudgedMetric::Throughput, throughput)?.interval?;
+    let quotient = explanation.quotient().filter(|quotient| !(low..=high).contains(quotient))?;
+    Some(format!(
+        "the quotient of the two rates, {quotient:.3}, is outside the interval of the ratio: rates are over all rounds together, where \
+         what was disturbed counts as well; the ratio compares what ran side by side"
+    ))
 }
 
 /// A sentence on the change.
@@ -317,6 +329,23 @@ mod tests {
             causes(&alike).iter().all(|cause| !cause.contains("kind of plan")),
             "all have a generic plan"
         );
+    }
+
+    #[test]
+    fn rates_that_contradict_the_ratio_are_explained() {
+        let (experiment, mut trials) = fixture::in_rounds();
+        let told = |trials: &[basecase_model::Trial]| {
+            let rounds = basecase_analysis::Rounds::of(&experiment, trials);
+            let results = Results::of(&experiment, trials, rounds.as_ref());
+            contradiction(&Explanation::of(&results, 1, 2).unwrap())
+        };
+        assert_eq!(told(&trials), None);
+        let contender = &experiment.candidates[2].name.0;
+        for trial in trials.iter_mut().filter(|trial| &trial.candidate == contender) {
+            trial.roles.iter_mut().for_each(|role| role.items /= 2);
+        }
+        let sentence = told(&trials).unwrap();
+        assert!(sentence.contains("is outside the interval of the ratio"), "{sentence}");
     }
 
     #[test]

@@ -194,7 +194,7 @@ mod tests {
         let words = "regression: missed the target rate in 5 of 5 rounds";
         let escaped = |name: &str| name.replace('_', "\\_");
         let row = format!("| {} | {} | 🔴 {words} |  | 0 of 5 |\n", escaped(label), escaped(contender));
-        assert!(gate_summary(&gate, None).contains(&row), "{}", gate_summary(&gate, None));
+        assert!(gate_summary(&results, None).contains(&row), "{}", gate_summary(&results, None));
         assert!(junit(&gate).contains(&format!("<failure message=\"{words}\">")), "{}", junit(&gate));
         let rendered = |name| {
             let format = TextFormat::named(name).unwrap();

@@ -1,9 +1,9 @@
 //! Stored values come back equal.
 
 use basecase_model::{
-    Aside, Check, Histogram, Measures, Observation, OperationClass, Place, Profile, ProfileKind, RoleRecord,
-    Sample, Series, ServerReadings, SessionRecord, Slice, State, StatementClass, StatementCounts,
-    StatementPlan, StatementRecord, TableState, Track, TrackKind, Trial, TrialStatus,
+    Aside, Check, Histogram, Measures, Observation, OperationClass, PackedHistogram, Place, Profile,
+    ProfileKind, RoleRecord, Sample, Series, ServerReadings, SessionRecord, Slice, State, StatementClass,
+    StatementCounts, StatementPlan, StatementRecord, TableState, Track, TrackKind, Trial, TrialStatus,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -20,11 +20,11 @@ fn finite() -> impl Strategy<Value = f64> {
     prop::num::f64::NORMAL | prop::num::f64::ZERO | prop::num::f64::SUBNORMAL
 }
 
-fn histogram() -> impl Strategy<Value = Histogram> {
+fn histogram() -> impl Strategy<Value = PackedHistogram> {
     vec(any::<u64>(), 0..20).prop_map(|latencies| {
         let mut histogram = Histogram::new();
         latencies.iter().for_each(|latency_ns| histogram.record_ns(*latency_ns));
-        histogram
+        histogram.into()
     })
 }
 

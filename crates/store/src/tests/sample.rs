@@ -119,8 +119,8 @@ pub(crate) fn trial(cell: &Cell, number: u32) -> Trial {
             ended_us: 1_500_000,
             client_cpu_us: 10.25,
             server_cpu_us: Some(20.5),
-            response: Some(service.clone()),
-            service,
+            response: Some(service.clone().into()),
+            service: service.into(),
             series: Series {
                 interval_ms: 1000,
                 samples: vec![Sample { items: 200, max_us: 9 }, Sample { items: 100, max_us: 200 }],

@@ -3,21 +3,28 @@
 use basecase_analysis::Results;
 use maud::{Markup, html};
 
+use crate::documents::answer::first_warnings;
+use crate::documents::notes;
 use crate::options::Options;
 use crate::words::{sentences, step_sentence, unsettled};
 
 /// Of the whole experiment.
 pub(super) fn overview(results: &Results<'_>, options: &Options) -> Markup {
     let sentences = sentences(results, options.thresholds);
+    let has_verdicts = results.rounds.is_some() || results.has_counts_only();
+    let warnings = if has_verdicts { first_warnings(&notes::warnings(results)) } else { Vec::new() };
     html! {
         section #answer {
-            @if results.rounds.is_some() || results.has_counts_only() {
+            @if has_verdicts {
                 @for sentence in &sentences { p.lead { (sentence) } }
             } @else {
                 // The tables of single runs are to stay on the first screen.
                 p { (sentences.join(" ")) }
             }
             @if let Some(unsettled) = unsettled(results) { p { (unsettled) "." } }
+            @for warning in &warnings {
+                p.small { a href="#warnings" { span.swatch.worse { "!" } } " " (warning) }
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::results::newest;
 /// A step on a candidate, and how many rounds it is made of.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pooled<'a> {
-    /// All rounds as one trial: amounts and times are sums, levels are means, series and plans come from one round.
+    /// All rounds as one trial: amounts and times are sums, levels are means, series, slices and plans come from one round.
     pub trial: Trial,
     /// The rounds in their order; empty for a single trial.
     pub rounds: Vec<&'a Trial>,
@@ -83,7 +83,6 @@ fn pool(rounds: Vec<&Trial>) -> Option<Pooled<'_>> {
 
 fn add(trial: &mut Trial, round: &Trial) {
     trial.seconds += round.seconds;
-    trial.slices.extend(&round.slices);
     for role in &round.roles {
         let same = |known: &&mut RoleRecord| {
             (known.client, &known.role, known.class) == (role.client, &role.role, role.class)
@@ -207,12 +206,11 @@ mod tests {
         let is_round = |one: &&Trial| one.step == trial.step && one.candidate == trial.candidate;
         let all: Vec<&Trial> = trials.iter().filter(is_round).collect();
         let sum = |of: fn(&Trial) -> f64| all.iter().map(|one| of(one)).sum::<f64>();
-        let pairs: [(f64, f64); 6] = [
+        let pairs: [(f64, f64); 5] = [
             (trial.seconds, sum(|one| one.seconds)),
             (trial.items(OperationClass::Query) as f64, sum(|one| one.items(OperationClass::Query) as f64)),
             (trial.roles[1].service.count() as f64, sum(|one| one.roles[1].service.count() as f64)),
             (trial.roles[1].ended_us as f64, sum(|one| one.roles[1].ended_us as f64)),
-            (trial.slices.len() as f64, sum(|one| one.slices.len() as f64)),
             (
                 trial.counters.get(names::SERVER_CPU_US).unwrap(),
                 sum(|one| one.counters.get(names::SERVER_CPU_US).unwrap()),

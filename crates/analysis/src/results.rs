@@ -167,13 +167,17 @@ impl<'a> Results<'a> {
     /// The headline values of the slowest and of the fastest round; `None` of fewer than two.
     pub fn headline_range(&self, step: usize, candidate: usize) -> Option<[f64; 2]> {
         let measured = self.measured(step, candidate)?;
-        let is_it = |pooled: &&Pooled<'_>| {
-            (&pooled.trial.step, &pooled.trial.candidate) == (&measured.trial.step, &measured.trial.candidate)
-        };
-        let rounds = &self.rounds?.pooled.iter().find(is_it)?.rounds;
+        let rounds = self.rounds?.rounds_of(&measured.trial.step, &measured.trial.candidate);
         let of_round = |trial: &&Trial| Measured { trial, rounds: 1, ..measured }.headline();
         let values: Vec<f64> = rounds.iter().filter_map(of_round).collect();
         ends(&values)
+    }
+
+    /// How many slices all rounds of a step on a candidate have.
+    pub fn slice_count(&self, step: usize, candidate: usize) -> usize {
+        let Some((rounds, measured)) = self.rounds.zip(self.measured(step, candidate)) else { return 0 };
+        let trial = measured.trial;
+        rounds.rounds_of(&trial.step, &trial.candidate).iter().map(|round| round.slices.len()).sum()
     }
 
     /// The headline value relative to the base case's, in rounds the mean ratio of a round; `None` if either is missing or the base case's

@@ -90,15 +90,16 @@ impl<'a> Rounds<'a> {
         base: &str,
         contender: &str,
     ) -> impl Iterator<Item = (&'a Trial, &'a Trial)> {
-        let rounds_of = |candidate: &str| {
-            let is_of =
-                |pooled: &&Pooled<'a>| pooled.trial.step == step && pooled.trial.candidate == candidate;
-            self.pooled.iter().find(is_of).map_or(&[][..], |pooled| pooled.rounds.as_slice())
-        };
-        let contenders = rounds_of(contender);
-        rounds_of(base).iter().filter_map(move |base| {
+        let contenders = self.rounds_of(step, contender);
+        self.rounds_of(step, base).iter().filter_map(move |base| {
             Some((*base, *contenders.iter().find(|other| other.round() == base.round())?))
         })
+    }
+
+    /// The rounds of a step on a candidate, in their order; none of what was measured alone.
+    pub(crate) fn rounds_of(&self, step: &str, candidate: &str) -> &[&'a Trial] {
+        let is_of = |pooled: &&Pooled<'a>| pooled.trial.step == step && pooled.trial.candidate == candidate;
+        self.pooled.iter().find(is_of).map_or(&[], |pooled| pooled.rounds.as_slice())
     }
 
     /// How many loads of the data the rounds began with; `None` if that is not known, or each step began with what the one before it left.

@@ -196,7 +196,7 @@ pub(super) fn verdicts<'a>(results: &Results<'a>, step: usize, candidate: usize)
         debt_inclusive: debt_inclusive(judgement, step, candidate),
         reading: judged.attribution().map(Attribution::as_str),
         sessions: told(results, step, candidate),
-        slices: trial.slices.len(),
+        slices: results.slice_count(step, candidate),
         seconds: trial.seconds,
     })
 }

@@ -35,6 +35,10 @@ fn the_commit_that_made_a_query_slower_is_named_and_one_that_does_not_compile_is
     assert_eq!(change["commit"]["subject"], "Check each row more carefully");
     assert_eq!(change["movers"][0]["function"], "sqlite3_step", "{found}");
     assert!(change["ratio"].as_f64().unwrap() > 1.0);
+    let again = sandbox.output(&[&arguments[..], &["--out", "again"]].concat());
+    let told: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(told["changes"], found["changes"], "nothing is counted again, and the pages are written");
+    assert!(sandbox.path().join("again/bisection.html").is_file(), "{}", sandbox.transcript(&again));
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub struct Added {
 }
 
 /// Settings of the connection while stores are merged: rows come from stores that have checked their references, and are put in between
-/// others all over the file. 64 MB of pages.
+/// others all over the file. 64 MB of pages, and 125 MB of log before it is copied into the file.
 const MERGING: &str =
     "PRAGMA foreign_keys = OFF; PRAGMA cache_size = -64000; PRAGMA wal_autocheckpoint = 32000;";
 /// The settings otherwise.

@@ -312,6 +312,18 @@ mod tests {
     use crate::fixture;
 
     #[test]
+    fn slices_of_all_rounds_are_counted() {
+        let (experiment, trials) = fixture::in_rounds();
+        let rounds = Rounds::of(&experiment, &trials);
+        let results = Results::of(&experiment, &trials, rounds.as_ref());
+        let (step, candidate) = (&experiment.steps[1].name, &experiment.candidates[0].name.0);
+        let own = trials.iter().filter(|trial| trial.step == *step && trial.candidate == *candidate);
+        let slices: usize = own.map(|trial| trial.slices.len()).sum();
+        assert!(slices > 0);
+        assert_eq!(results.slice_count(1, 0), slices);
+    }
+
+    #[test]
     fn the_newest_complete_trial_counts_else_the_newest_failed_one() {
         let (experiment, trials) = fixture::sample();
         let complete = trials.iter().find(|trial| trial.is_complete()).unwrap().clone();

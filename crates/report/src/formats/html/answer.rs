@@ -4,15 +4,14 @@ use basecase_analysis::Results;
 use maud::{Markup, html};
 
 use crate::documents::answer::first_warnings;
-use crate::documents::notes;
 use crate::options::Options;
 use crate::words::{sentences, step_sentence, unsettled};
 
-/// Of the whole experiment.
-pub(super) fn overview(results: &Results<'_>, options: &Options) -> Markup {
+/// Of the whole experiment, with the first of its warnings.
+pub(super) fn overview(results: &Results<'_>, options: &Options, warnings: &[String]) -> Markup {
     let sentences = sentences(results, options.thresholds);
     let has_verdicts = results.rounds.is_some() || results.has_counts_only();
-    let warnings = if has_verdicts { first_warnings(&notes::warnings(results)) } else { Vec::new() };
+    let warnings = if has_verdicts { first_warnings(warnings) } else { Vec::new() };
     html! {
         section #answer {
             @if has_verdicts {

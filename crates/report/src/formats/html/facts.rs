@@ -4,7 +4,6 @@ use basecase_analysis::{Results, distinct_builds, distinct_configs, failures};
 use maud::{Markup, html};
 
 use super::{page_name, table};
-use crate::documents::notes;
 use crate::tables::{builds, configs, running};
 use crate::words::FailureWords as _;
 
@@ -35,13 +34,12 @@ pub(super) fn failed(results: &Results<'_>) -> Markup {
 }
 
 /// Warnings.
-pub(super) fn warnings(results: &Results<'_>) -> Markup {
-    let warnings = notes::warnings(results);
+pub(super) fn warnings(warnings: &[String]) -> Markup {
     html! {
         @if !warnings.is_empty() {
             details #warnings {
                 summary { span.swatch.worse { "!" } " Warnings (" (warnings.len()) ")" }
-                ul { @for warning in &warnings { li { (warning) } } }
+                ul { @for warning in warnings { li { (warning) } } }
             }
         }
     }

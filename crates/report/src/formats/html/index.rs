@@ -19,8 +19,9 @@ pub(super) fn page(results: &Results<'_>, options: &Options, bisected: Option<&B
     let has_charts = !sweeps.is_empty();
     let sections = if results.has_counts_only() { Vec::new() } else { documents::summary(results, options) };
     let lag = purge_lag::table(results);
+    let warnings = notes::warnings(results);
     let content = html! {
-        (answer::overview(results, options))
+        (answer::overview(results, options, &warnings))
         @if let Some(bisected) = bisected { (bisection::link(bisected)) }
         @if let Some(verdicts) = verdicts::overview(results) { (verdicts) }
         @if let Some(work) = work::overview(results) { (work) }
@@ -44,7 +45,7 @@ pub(super) fn page(results: &Results<'_>, options: &Options, bisected: Option<&B
         }
         div.folds {
             (facts::failed(results))
-            (facts::warnings(results))
+            (facts::warnings(&warnings))
             @for section in sections.iter().filter(|section| !section.more.is_empty()) {
                 details open[section.sweep.is_some() && sweeps.sweeps() == 1] {
                     summary {

@@ -2,13 +2,14 @@
 """Makes the archive of a release: a basecase that runs on any Linux on x86-64, without packages.
 
 The C library is linked statically. Such a program has no loader of shared libraries, so its only SQLite is the one inside it; it says
-so where another is asked for, and this script checks that it does. Folder gets basecase-VERSION-x86_64-linux.tar.xz, the bill of
+so where another is asked for, and this script checks that it does. Folder gets basecase-VERSION-x86_64-linux.tar.gz, the bill of
 materials that is in it too (CycloneDX), and SHA256SUMS of both. The same commit and compilers make the same files.
 
 usage: release.py [FOLDER]      by default target/dist; needs cargo, a C compiler with its static library (libc6-dev) and git
 """
 import argparse
 import datetime
+import gzip
 import hashlib
 import io
 import json
@@ -93,7 +94,8 @@ def content(program, materials, packages):
 
 
 def pack(archive, top, files, date):
-    with tarfile.open(archive, "w:xz", preset=6) as tar:
+    # A bare Debian has gzip, and no xz. Without the time of packing, the same files make the same archive.
+    with gzip.GzipFile(archive, "wb", mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as tar:
         for name, data in sorted(files.items()):
             entry = tarfile.TarInfo(f"{top}/{name}")
             entry.size, entry.mtime = len(data), int(date.timestamp())
@@ -114,7 +116,7 @@ def main():
     top = f"{PROGRAM}-{version}-x86_64-linux"
     materials, packages = bill(WORKSPACE, PROGRAM, date)
     materials = json.dumps(materials, indent=2).encode() + b"\n"
-    archive, bill_file = folder / f"{top}.tar.xz", folder / f"{top}.cdx.json"
+    archive, bill_file = folder / f"{top}.tar.gz", folder / f"{top}.cdx.json"
     bill_file.write_bytes(materials)
     pack(archive, top, content(program, materials, packages), date)
     sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in [archive, bill_file]]

@@ -29,7 +29,7 @@ pub(crate) fn insert_cell(
     connection
         .prepare_cached(
             "INSERT INTO experiment_cell (experiment, cell, candidate) VALUES (?1, ?2, ?3)
-             ON CONFLICT (experiment, cell) DO UPDATE SET candidate = excluded.candidate",
+             ON CONFLICT (experiment, cell) DO UPDATE SET candidate = excluded.candidate WHERE candidate <> excluded.candidate",
         )?
         .execute(params![experiment, key, candidate])?;
     Ok(())

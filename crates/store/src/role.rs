@@ -73,22 +73,22 @@ fn select_by(
 pub(crate) fn select_in_brief(connection: &Connection, trial: &str) -> Result<Vec<RoleRecord>, Problem> {
     let mut statement = connection.prepare_cached(
         "SELECT client, role, class, interval_ms, statements, items, events, started_us, ended_us,
-             response IS NOT NULL AS responds
+             response IS NOT NULL
          FROM role WHERE trial = ?1 ORDER BY number",
     )?;
     let mut rows = statement.query([trial])?;
     let mut records = Vec::new();
     while let Some(row) = rows.next()? {
-        let (role, class): (String, String) = (row.get("role")?, row.get("class")?);
+        let (role, class): (String, String) = (row.get(1)?, row.get(2)?);
         let class = serde_json::from_value(class.into())?;
         records.push(RoleRecord {
-            statements: row.get("statements")?,
-            items: row.get("items")?,
-            events: row.get("events")?,
-            started_us: row.get("started_us")?,
-            ended_us: row.get("ended_us")?,
-            response: row.get::<_, bool>("responds")?.then(PackedHistogram::default),
-            ..RoleRecord::idle(row.get("client")?, &role, class, row.get("interval_ms")?)
+            statements: row.get(4)?,
+            items: row.get(5)?,
+            events: row.get(6)?,
+            started_us: row.get(7)?,
+            ended_us: row.get(8)?,
+            response: row.get::<_, bool>(9)?.then(PackedHistogram::default),
+            ..RoleRecord::idle(row.get(0)?, &role, class, row.get(3)?)
         });
     }
     Ok(records)

@@ -16,7 +16,6 @@ PR_SET_PDEATHSIG = 1
 
 SETTINGS = """
 listen_addresses = ''
-shared_buffers = 256MB
 huge_pages = off
 fsync = off
 autovacuum = off
@@ -86,7 +85,7 @@ class Place:
 class Version:
     """A build, and an empty cluster of it."""
 
-    def __init__(self, place, home, number, labels):
+    def __init__(self, place, home, number, labels, shared_buffers):
         self.place = place
         home = home.resolve()
         self.home = home.parent if home.name == "bin" else home
@@ -101,7 +100,7 @@ class Version:
         place.run([self.home / "bin/initdb", "-D", self.empty, "-U", "postgres", "--auth=trust", "--locale=C", "-E", "UTF8",
                    "--data-checksums", "--no-sync"])
         with open(self.empty / "postgresql.conf", "a") as file:
-            file.write(SETTINGS)
+            file.write(SETTINGS + "shared_buffers = %s\n" % shared_buffers)
 
     def load(self, image, rows, seed):
         """Data of its own: a new table, and statistics drawn anew."""

@@ -32,7 +32,7 @@ def arguments_given():
     parser.add_argument("--warm-up-passes", type=int, default=4)
     parser.add_argument("--slice-ms", type=int, default=60)
     parser.add_argument("--rows", type=int, default=200_000)
-    parser.add_argument("--shared-buffers", default="256MB")
+    parser.add_argument("--shared-buffers", default="256MB", help="of each server, as in postgresql.conf")
     parser.add_argument("--most-statements", type=int, default=30, help="unrelated statements before the measured one; from 0 to so many are drawn")
     parser.add_argument("--processor", help="of servers and clients: a number, drawn for each start, or any", default="drawn")
     parser.add_argument("--describe", action="store_true", help="ask for the columns at each execution, as libpq does")

@@ -21,7 +21,7 @@ pub fn causes_on_postgres(base: &str, candidate: &str, step: &str, workload: &[&
 /// Compares two candidates, and returns the causes that are told of the step.
 pub fn causes(sandbox: &Sandbox, candidates: &[&str], step: &str, workload: &[&str]) -> Vec<String> {
     // Debt is paid well within that time; what other tests do to the machine is not waited for.
-    let settle = ["--settle-limit", "3s"];
+    let settle = ["--settle-limit", "1s"];
     let output = sandbox.output(&[&["compare"], candidates, workload, &settle, &PLACES].concat());
     assert_eq!(output.status.code(), Some(0), "{}", sandbox.transcript(&output));
     let output = sandbox.output(&["explain", "s.sqlite", step]);

@@ -23,7 +23,7 @@ fn a_smaller_cache() {
 
 #[test]
 fn another_plan() {
-    let _turn = turn(1);
+    let _turn = turn(0);
     let planner = "enable_indexscan = off\nenable_bitmapscan = off\nenable_indexonlyscan = off";
     let workload = ["--workload", "oltp_point_select", "--rows", "5000", "--threads", "2", "--seconds", "3"];
     let causes = causes_on_postgres("", planner, "oltp_point_select", &workload);
@@ -36,7 +36,7 @@ fn another_plan() {
 
 #[test]
 fn more_context_switches() {
-    let _turn = turn(0);
+    let _turn = turn(1);
     // A scan through a cache that is too small reads ahead: by itself, or by asking another process.
     let small = |method: &str| format!("shared_buffers = 8MB\nio_method = {method}");
     let workload = [

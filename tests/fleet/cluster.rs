@@ -204,7 +204,7 @@ impl Cluster {
              CommunicationParameters=NoInAddrAny,NoCtldInAddrAny\nPluginDir={}\n\
              ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nSelectType=select/cons_tres\n\
              JobAcctGatherType=jobacct_gather/none\nMpiDefault=none\nReturnToService=2\n\
-             SlurmdTimeout=5\nKillWait=2\nMinJobAge=300\n\
+             SlurmdTimeout=5\nSchedulerParameters=sched_interval=1,bf_interval=1\nKillWait=2\nMinJobAge=300\n\
              StateSaveLocation={folder}/state\nSlurmctldPidFile={folder}/slurmctld.pid\n\
              SlurmdSpoolDir={folder}/spool-%n\nSlurmdPidFile={folder}/slurmd-%n.pid\n",
             port(0),

@@ -129,7 +129,7 @@ fn a_node_whose_machine_dies_is_told_and_goes_on_elsewhere() {
     );
     cluster.start_node(killed);
     // Slurm lets an element wait for two minutes, so that what ends the old one does not end the new one.
-    let changed = cluster.output("scontrol", &["update", &format!("JobId={job}_1"), "StartTime=now+25"]);
+    let changed = cluster.output("scontrol", &["update", &format!("JobId={job}_1"), "StartTime=now+10"]);
     assert_eq!(changed, "");
     look_until(&cluster, &mut coordinator, "node 1 runs again", |standing| {
         standing.elements[0].state == Running

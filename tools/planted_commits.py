@@ -47,7 +47,7 @@ def searched(program, folder, hashes, arguments, by_counts, is_unchanged):
     words += ["--build-flags", FLAGS, "--json"]
     words += ["--counts"] if by_counts else []
     words += ["--even-if-equal"] if is_unchanged else []
-    words += ["--store", folder / "store", "--data", folder / "data", *arguments.words]
+    words += ["--store", folder / "store", "--data", folder / "data", "--out", folder / "report", *arguments.words]
     began = time.monotonic()
     with open(folder / "messages.txt", "w") as messages:
         # A group of its own: what it started ends with it.

@@ -59,7 +59,7 @@ fn users_server(sandbox: &Sandbox, build: &str) -> (Instance, Endpoint, String) 
             "postgres",
             address.port,
         ),
-        Endpoint::Sqlite(_) | Endpoint::SqliteProcess(_) => unreachable!("a server"),
+        Endpoint::Sqlite(_) | Endpoint::SqliteForked(_) => unreachable!("a server"),
     };
     for statement in statements {
         session.query(statement).unwrap();

@@ -12,7 +12,7 @@ pub enum Endpoint {
     /// A SQLite file.
     Sqlite(sqlite::File),
     /// A SQLite file, each session with which is a process of its own.
-    SqliteProcess(sqlite::SessionProcess),
+    SqliteForked(sqlite::ForkedFile),
 }
 
 impl Endpoint {
@@ -25,7 +25,7 @@ impl Endpoint {
             Endpoint::Postgres(address) => Box::new(postgres::PostgresSession::connect(address)?),
             Endpoint::Mysql(address) => Box::new(mysql::MysqlSession::connect(address)?),
             Endpoint::Sqlite(file) => Box::new(sqlite::SqliteSession::open(file)?),
-            Endpoint::SqliteProcess(process) => Box::new(sqlite::ProcessSession::begin(process)?),
+            Endpoint::SqliteForked(file) => Box::new(file.connect()?),
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Sessions with SQLite in this process: with the library that is part of it, or with one that is loaded beside it.
 
 mod connection;
+mod forks;
 mod library;
 mod process;
 
@@ -16,9 +17,9 @@ use crate::bounds::Rows;
 use crate::breaker::Breaker;
 use crate::{Error, Interrupter, Session};
 use connection::{Bound, Column, Connection, Which};
+pub use forks::{ForkedFile, ForkedSessions, serve_forked};
 pub use library::{Library, LibraryError};
-pub(crate) use process::ProcessSession;
-pub use process::{Meter, SessionProcess, serve};
+pub use process::Meter;
 
 /// A SQLite database, the library that works on it, and the settings that every session applies.
 #[derive(Debug, Clone, PartialEq, Eq)]

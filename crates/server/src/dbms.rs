@@ -145,7 +145,7 @@ pub fn of_url(endpoint: Endpoint, engine: Option<Engine>) -> Result<Option<Box<d
     Ok(match endpoint {
         Endpoint::Postgres(_) => Some(Box::new(PostgresServer::new(endpoint, None, session.as_mut())?)),
         Endpoint::Mysql(_) => Some(Box::new(MysqlServer::new(endpoint, engine, None, session.as_mut())?)),
-        Endpoint::Sqlite(_) | Endpoint::SqliteProcess(_) => None,
+        Endpoint::Sqlite(_) | Endpoint::SqliteForked(_) => None,
     })
 }
 

@@ -62,7 +62,7 @@ fn arguments(endpoint: &Endpoint) -> Outcome<[String; 5]> {
                 format!("--mysql-db={}", address.database),
             ]
         }
-        Endpoint::Sqlite(_) | Endpoint::SqliteProcess(_) => {
+        Endpoint::Sqlite(_) | Endpoint::SqliteForked(_) => {
             return Err("sysbench has no driver for an embedded dbms".into());
         }
     })

@@ -35,7 +35,7 @@ impl Floor {
         match endpoint {
             Endpoint::Postgres(address) => postgres::connect(address, sql),
             Endpoint::Mysql(address) => mysql::connect(address, sql),
-            Endpoint::Sqlite(_) | Endpoint::SqliteProcess(_) => {
+            Endpoint::Sqlite(_) | Endpoint::SqliteForked(_) => {
                 Err("an embedded dbms has no connections".into())
             }
         }

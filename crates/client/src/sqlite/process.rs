@@ -1,14 +1,15 @@
-//! A session with SQLite in a process of its own, so that somebody can watch what SQLite does there: statements go to its standard input,
-//! a line of JSON for each, and answers come back from its standard output.
+//! A session with SQLite in a process of its own, so that somebody can watch what SQLite does there: statements go to it through a socket,
+//! a line of JSON for each, and answers come back.
 
-use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
 use std::os::fd::BorrowedFd;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use basecase_model::{Operation, Parameter, ParameterType, Reply, Value};
+use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
 use super::{File, Library, SqliteSession};
@@ -16,22 +17,13 @@ use crate::{Error, Interrupter, Session, arranged};
 
 /// How long a process may take to end once its session is over.
 const END_PATIENCE: Duration = Duration::from_secs(120);
-
-/// How a session's process is started. It serves by [`serve`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SessionProcess {
-    /// The program.
-    pub program: PathBuf,
-    /// Its arguments.
-    pub arguments: Vec<OsString>,
-    /// What the session is with. Its library is a file.
-    pub file: File,
-}
+/// How long to wait for its end until the next look at whether the user wants to stop.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// What a process is told, first of all and then for each statement.
 #[derive(Debug, Serialize, Deserialize)]
 enum Request {
-    Open { library: PathBuf, path: PathBuf, pragmas: Vec<(String, String)> },
+    Open { path: PathBuf, pragmas: Vec<(String, String)> },
     Prepare { sql: String },
     Execute { prepared: Option<usize>, text: String, parameters: Vec<Bound> },
     Query { sql: String },
@@ -45,9 +37,14 @@ enum Bound {
 
 #[derive(Debug, Serialize, Deserialize)]
 enum Answer {
-    Opened,
+    /// By the process of this number.
+    Opened(u32),
     Prepared(usize),
-    Replied { fetched: u64, affected: u64, first: Option<i64> },
+    Replied {
+        fetched: u64,
+        affected: u64,
+        first: Option<i64>,
+    },
     Rows(Vec<Vec<Cell>>),
     Failed(String),
 }
@@ -61,42 +58,23 @@ enum Cell {
 
 /// A session whose statements are executed by another process.
 pub(crate) struct ProcessSession {
-    child: Child,
-    /// `None` once the session is over.
-    requests: Option<ChildStdin>,
-    answers: BufReader<ChildStdout>,
+    process: u32,
+    stream: BufReader<UnixStream>,
     outcome: Option<Result<Reply, Error>>,
     /// The numbers by which the process knows the prepared statements.
     prepared: Vec<usize>,
 }
 
 impl ProcessSession {
-    pub(crate) fn begin(process: &SessionProcess) -> Result<Self, Error> {
-        let failed = |problem: String| {
-            let program = process.program.display();
-            Error::refusal(
-                format!("cannot run {program}: {problem}"),
-                "check that it is there and executable",
-            )
-        };
-        let library = process.file.library.path();
-        let library =
-            library.ok_or_else(|| failed("SQLite's library is not a file".to_owned()))?.to_path_buf();
-        let mut command = Command::new(&process.program);
-        command.args(&process.arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
-        let (Some(requests), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(failed("it has no standard input or output".to_owned()));
-        };
-        let mut session = ProcessSession {
-            child,
-            requests: Some(requests),
-            answers: BufReader::new(answers),
-            outcome: None,
-            prepared: Vec::new(),
-        };
-        let File { path, pragmas, .. } = process.file.clone();
-        session.ask(&Request::Open { library, path, pragmas })?;
+    /// Begins a session with the process at the other end of `stream`.
+    pub(super) fn begin(stream: UnixStream, file: &File) -> Result<Self, Error> {
+        let stream = BufReader::new(stream);
+        let mut session = ProcessSession { process: 0, stream, outcome: None, prepared: Vec::new() };
+        let File { path, pragmas, .. } = file.clone();
+        match session.ask(&Request::Open { path, pragmas })? {
+            Answer::Opened(process) => session.process = process,
+            _ => return Err(Error::unanswered()),
+        }
         Ok(session)
     }
 
@@ -107,12 +85,11 @@ impl ProcessSession {
                 "see what it wrote to standard error",
             )
         };
-        let requests = self.requests.as_mut().ok_or_else(|| broken(&"it has ended"))?;
         let mut line = serde_json::to_vec(request).map_err(|error| broken(&error))?;
         line.push(b'\n');
-        requests.write_all(&line).and_then(|()| requests.flush()).map_err(|error| broken(&error))?;
+        self.stream.get_ref().write_all(&line).map_err(|error| broken(&error))?;
         let mut text = String::new();
-        self.answers.read_line(&mut text).map_err(|error| broken(&error))?;
+        self.stream.read_line(&mut text).map_err(|error| broken(&error))?;
         match serde_json::from_str(&text).map_err(|_| broken(&"it has ended without an answer"))? {
             Answer::Failed(problem) => {
                 let (message, hint) =
@@ -122,6 +99,18 @@ impl ProcessSession {
             answer => Ok(answer),
         }
     }
+
+    /// Whether the process has ended. It keeps its end of the socket until then.
+    fn has_ended(&mut self) -> bool {
+        let read = self.stream.get_mut().read(&mut [0; 64]);
+        !matches!(read, Ok(1..)) && !read.is_err_and(|error| is_wait(&error))
+    }
+}
+
+/// Whether a read has only taken too long.
+fn is_wait(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
 }
 
 impl Session for ProcessSession {
@@ -188,7 +177,7 @@ impl Session for ProcessSession {
     }
 
     fn server_pid(&self) -> Option<u32> {
-        Some(self.child.id())
+        Some(self.process)
     }
 
     fn interrupter(&self) -> Result<Interrupter, Error> {
@@ -199,16 +188,18 @@ impl Session for ProcessSession {
 impl Drop for ProcessSession {
     /// The process ends when nothing more can come, and is ended if it does not.
     fn drop(&mut self) {
-        drop(self.requests.take());
+        let socket = self.stream.get_ref();
+        // Neither fails with a socket that is open.
+        let _ = socket.shutdown(Shutdown::Write).and_then(|()| socket.set_read_timeout(Some(LOOK)));
         let until = Instant::now() + END_PATIENCE;
-        while matches!(self.child.try_wait(), Ok(None)) {
+        while !self.has_ended() {
             if Instant::now() > until || basecase_stop::is_asked() {
-                // It may have ended meanwhile.
-                let _ = self.child.kill();
-                let _ = self.child.wait();
+                if let Some(process) = i32::try_from(self.process).ok().and_then(Pid::from_raw) {
+                    // It may have ended meanwhile.
+                    let _ = kill_process(process, Signal::KILL);
+                }
                 return;
             }
-            std::thread::sleep(Duration::from_millis(5));
         }
     }
 }
@@ -239,34 +230,44 @@ impl Meter for () {
     }
 }
 
-/// Serves one session in this process: reads requests from `input` until it ends, and writes answers to `output`. `meter` is told of the
+/// Serves one session in this process: reads requests from `stream` until it ends, and writes answers to it. `meter` is told of the
 /// statements of operations.
 ///
 /// # Errors
-/// If `input` cannot be read, is not what [`SessionProcess`] sends, or `output` cannot be written.
-pub fn serve(input: impl BufRead, mut output: impl Write, meter: &mut dyn Meter) -> std::io::Result<()> {
+/// If `stream` cannot be read or written, or what comes from it is not what basecase sends.
+pub(super) fn serve(library: &Library, stream: &UnixStream, meter: &mut dyn Meter) -> std::io::Result<()> {
+    answer_all(library, BufReader::new(stream), stream, meter)
+}
+
+/// Does what [`serve`] does.
+fn answer_all(
+    library: &Library,
+    input: impl BufRead,
+    mut output: impl Write,
+    meter: &mut dyn Meter,
+) -> std::io::Result<()> {
     let mut session: Option<SqliteSession> = None;
     for line in input.lines() {
         let request: Request = serde_json::from_str(&line?)?;
-        let answer =
-            answer(&mut session, request, meter).unwrap_or_else(|error| Answer::Failed(error.to_string()));
-        serde_json::to_writer(&mut output, &answer)?;
-        output.write_all(b"\n")?;
-        output.flush()?;
+        let answer = answer(library, &mut session, request, meter)
+            .unwrap_or_else(|error| Answer::Failed(error.to_string()));
+        let mut line = serde_json::to_vec(&answer)?;
+        line.push(b'\n');
+        output.write_all(&line)?;
     }
     Ok(())
 }
 
 fn answer(
+    library: &Library,
     session: &mut Option<SqliteSession>,
     request: Request,
     meter: &mut dyn Meter,
 ) -> Result<Answer, Error> {
     let Some(session) = session else {
-        let Request::Open { library, path, pragmas } = request else { return Err(Error::unanswered()) };
-        let library = load(&library)?;
-        *session = Some(SqliteSession::open(&File { library, path, pragmas })?);
-        return Ok(Answer::Opened);
+        let Request::Open { path, pragmas } = request else { return Err(Error::unanswered()) };
+        *session = Some(SqliteSession::open(&File { library: library.clone(), path, pragmas })?);
+        return Ok(Answer::Opened(std::process::id()));
     };
     Ok(match request {
         Request::Open { .. } => return Err(Error::unanswered()),
@@ -296,8 +297,45 @@ fn answer(
     })
 }
 
-fn load(library: &Path) -> Result<Library, Error> {
-    Library::load(library).map_err(|error| Error::refusal(error.to_string(), "see whether the file changed"))
+/// Does in this process, with a database in memory, some of what sessions do. A child begins with what that has brought: code that is
+/// translated already, where something translates it.
+///
+/// # Errors
+/// If `library` cannot execute a plain statement.
+pub(super) fn rehearse(library: &Library) -> Result<(), Error> {
+    let execute =
+        |sql: &str| Request::Execute { prepared: None, text: sql.to_owned(), parameters: Vec::new() };
+    let prepare = |sql: &str| Request::Prepare { sql: sql.to_owned() };
+    let kept =
+        |number, parameters| Request::Execute { prepared: Some(number), text: String::new(), parameters };
+    let mut session = None;
+    for request in [
+        Request::Open { path: ":memory:".into(), pragmas: Vec::new() },
+        execute("CREATE TABLE t (id INTEGER PRIMARY KEY, k INTEGER, c TEXT, pad TEXT)"),
+        execute("CREATE INDEX k ON t (k)"),
+        execute("BEGIN"),
+        prepare("INSERT INTO t (id, k, c, pad) VALUES (?, ?, 'c', 'pad')"),
+        kept(0, vec![Bound::Integer(1), Bound::Integer(2)]),
+        kept(0, vec![Bound::Integer(3), Bound::Integer(4)]),
+        execute("INSERT INTO t (k, c, pad) VALUES (5, 'a', 'b'), (7, 'a', 'b'), (6, 'a', 'b')"),
+        execute("COMMIT"),
+        prepare("SELECT c FROM t WHERE id = ?"),
+        kept(1, vec![Bound::Integer(3)]),
+        execute("SELECT k, pad FROM t WHERE id BETWEEN 1 AND 9 ORDER BY c"),
+        execute("SELECT DISTINCT c FROM t WHERE id BETWEEN 1 AND 9 ORDER BY c"),
+        execute("SELECT sum(k), count(*) FROM t WHERE k IN (2, 4, 5)"),
+        execute("SELECT k, count(*) FROM t WHERE k >= 2 GROUP BY k ORDER BY k LIMIT 2"),
+        execute("UPDATE t SET k = k + 1, c = 'd' WHERE id = 3"),
+        execute("DELETE FROM t WHERE id = 1"),
+        Request::Query { sql: "SELECT * FROM t".to_owned() },
+    ] {
+        // As if it had come through a socket.
+        let line = serde_json::to_vec(&request).unwrap_or_default();
+        let request = serde_json::from_slice(&line).unwrap_or(request);
+        let answer = answer(library, &mut session, request, &mut ())?;
+        std::hint::black_box(serde_json::to_vec(&answer).ok());
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -305,11 +343,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_request_ends_the_session_and_a_library_must_come_first() {
-        let mut output = Vec::new();
-        assert!(serve(&b"nonsense\n"[..], &mut output, &mut ()).is_err());
+    fn what_is_no_request_ends_the_session_and_a_file_must_come_first() {
+        let (library, mut output) = (Library::bundled(), Vec::new());
+        assert!(answer_all(&library, &b"nonsense\n"[..], &mut output, &mut ()).is_err());
         let request = serde_json::to_string(&Request::Query { sql: "select 1".into() }).unwrap();
-        serve(format!("{request}\n").as_bytes(), &mut output, &mut ()).unwrap();
+        answer_all(&library, format!("{request}\n").as_bytes(), &mut output, &mut ()).unwrap();
         assert!(String::from_utf8(output).unwrap().starts_with("{\"Failed\":"));
     }
 
@@ -328,9 +366,10 @@ mod tests {
             }
         }
         let folder = tempfile::tempdir().unwrap();
+        let library = Library::bundled();
         let mut session = Some(SqliteSession::open(&File::bundled(folder.path().join("t"))).unwrap());
         let mut told = Told::default();
-        let mut ask = |request| answer(&mut session, request, &mut told);
+        let mut ask = |request| answer(&library, &mut session, request, &mut told);
         ask(Request::Prepare { sql: "select 1".into() }).unwrap();
         ask(Request::Query { sql: "select 1".into() }).unwrap();
         ask(Request::Execute { prepared: Some(0), text: String::new(), parameters: Vec::new() }).unwrap();
@@ -339,5 +378,10 @@ mod tests {
             Request::Execute { prepared: None, text: "select * from nothing".into(), parameters: Vec::new() };
         assert!(ask(wrong).is_err());
         assert_eq!(told.0, ["start", "stop", "start", "stop"]);
+    }
+
+    #[test]
+    fn every_supported_statement_of_the_rehearsal_works() {
+        rehearse(&Library::bundled()).unwrap();
     }
 }

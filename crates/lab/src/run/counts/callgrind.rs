@@ -1,21 +1,14 @@
 //! Sessions that callgrind counts: in the end it writes what each process, or each thread of a server with threads, has done.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use basecase_client::Endpoint;
-use basecase_client::sqlite::SessionProcess;
 use basecase_load::SerialGroup;
 use basecase_model::{Dbms, OperationClass};
-use basecase_probe::{CallgrindProfile, CountedPart, write_bare_program};
-use basecase_server::{
-    Callgrind, Served, callgrind_file_of, callgrind_files, callgrind_folder, is_command, is_mark,
-};
+use basecase_probe::{CallgrindProfile, CountedPart};
+use basecase_server::{Served, callgrind_file_of, callgrind_files, is_command, is_mark};
 
-use super::sqlite_session::SQLITE_SESSION;
 use super::tally::{Counts, Tally};
 use super::windows::SessionCount;
 
@@ -25,13 +18,8 @@ const WINDOWS: usize = 2;
 /// nothing in common that another start would not have, too.
 const ONE_WINDOW: usize = 1;
 
-/// This program in the folder of callgrind's files, without what callgrind need not read.
-const BARE_PROGRAM: &str = "basecase";
-
 /// The sessions of one start, which callgrind counts.
-pub(super) struct CallgrindTally<'a> {
-    callgrind: &'a Callgrind,
-    program: &'a Path,
+pub(super) struct CallgrindTally {
     /// The folder of callgrind's files.
     folder: PathBuf,
     /// Whether sessions are threads of the server rather than processes.
@@ -47,21 +35,13 @@ pub(super) struct CallgrindTally<'a> {
     counts: Counts,
 }
 
-impl<'a> CallgrindTally<'a> {
-    /// Of no sessions yet. `library` is that of SQLite; `program` serves its sessions.
-    pub(super) fn new(
-        callgrind: &'a Callgrind,
-        program: &'a Path,
-        directory: &Path,
-        dbms: Dbms,
-        library: Option<&Path>,
-    ) -> Self {
+impl CallgrindTally {
+    /// Of no sessions yet. Callgrind's files are in `folder`; `library` is that of SQLite.
+    pub(super) fn new(folder: PathBuf, dbms: Dbms, library: Option<PathBuf>) -> Self {
         CallgrindTally {
-            callgrind,
-            program,
-            folder: callgrind_folder(directory),
+            folder,
             has_threads: dbms.has_threads(),
-            library: library.map(Path::to_path_buf),
+            library,
             open: Vec::new(),
             numbers: Vec::new(),
             latest: Vec::new(),
@@ -70,22 +50,9 @@ impl<'a> CallgrindTally<'a> {
     }
 }
 
-impl Tally for CallgrindTally<'_> {
+impl Tally for CallgrindTally {
     fn windows(&self) -> usize {
         if self.has_threads || self.library.is_some() { ONE_WINDOW } else { WINDOWS }
-    }
-
-    fn endpoint(&self, endpoint: &Endpoint) -> Result<Endpoint> {
-        let Endpoint::Sqlite(file) = endpoint else { return Ok(endpoint.clone()) };
-        let folder = &self.folder;
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        let bare = folder.join(BARE_PROGRAM);
-        // The whole program counts as much, and takes longer to start.
-        let program = write_bare_program(self.program, &bare).map_or(self.program, |()| &bare);
-        let mut command = Command::new(program);
-        command.arg(SQLITE_SESSION);
-        let (program, arguments): (PathBuf, Vec<OsString>) = self.callgrind.enclose(&command, folder, false);
-        Ok(Endpoint::SqliteProcess(SessionProcess { program, arguments, file: file.clone() }))
     }
 
     fn begin(
@@ -119,7 +86,10 @@ impl Tally for CallgrindTally<'_> {
         }
         drop(group);
         for number in self.latest.drain(..) {
-            let profile = CallgrindProfile::read(&callgrind_file_of(&self.folder, number)?)?;
+            let file = callgrind_file_of(&self.folder, number)?;
+            let profile = CallgrindProfile::read(&file)?;
+            // The system may give the number to a later process.
+            std::fs::remove_file(&file).with_context(|| format!("cannot remove {}", file.display()))?;
             let mut count = SessionCount::default();
             match &self.library {
                 Some(library) => count.add_part(&profile.within_object(library)),

@@ -1,28 +1,24 @@
 //! Sessions that the processor counts: from before the first event of a session until it waits after the last.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use basecase_client::Endpoint;
-use basecase_client::sqlite::SessionProcess;
 use basecase_load::SerialGroup;
 use basecase_model::OperationClass;
 use basecase_probe::{CounterEvent, InstructionCounter};
 use basecase_server::Served;
 
-use super::sqlite_session::{arguments, count_of};
+use super::sqlite_session::count_of;
 use super::tally::{Counts, Tally};
 use super::windows::SessionCount;
 
 /// Windows of a step in each start.
 const WINDOWS: usize = 2;
-/// The folder of what sessions with SQLite counted of themselves, in the directory of a start.
-const FOLDER: &str = "counted";
 
 /// The sessions of one start, which the processor counts.
-pub(super) struct HardwareTally<'a> {
+pub(super) struct HardwareTally {
     event: CounterEvent,
-    program: &'a Path,
+    /// The folder of what sessions with SQLite counted of themselves.
     folder: PathBuf,
     /// The sessions that began last and are counted.
     latest: Vec<Counted>,
@@ -44,34 +40,16 @@ enum Counter {
     Own(u32),
 }
 
-impl<'a> HardwareTally<'a> {
-    /// Of no sessions yet. `program` serves those with SQLite.
-    pub(super) fn new(event: CounterEvent, program: &'a Path, directory: &Path) -> Self {
-        HardwareTally {
-            event,
-            program,
-            folder: directory.join(FOLDER),
-            latest: Vec::new(),
-            begun: 0,
-            counts: Counts::default(),
-        }
+impl HardwareTally {
+    /// Of no sessions yet. Those with SQLite leave in `folder` what they counted of themselves.
+    pub(super) fn new(event: CounterEvent, folder: PathBuf) -> Self {
+        HardwareTally { event, folder, latest: Vec::new(), begun: 0, counts: Counts::default() }
     }
 }
 
-impl Tally for HardwareTally<'_> {
+impl Tally for HardwareTally {
     fn windows(&self) -> usize {
         WINDOWS
-    }
-
-    fn endpoint(&self, endpoint: &Endpoint) -> Result<Endpoint> {
-        let Endpoint::Sqlite(file) = endpoint else { return Ok(endpoint.clone()) };
-        let folder = &self.folder;
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        Ok(Endpoint::SqliteProcess(SessionProcess {
-            program: self.program.to_path_buf(),
-            arguments: arguments(self.event, folder),
-            file: file.clone(),
-        }))
     }
 
     fn begin(

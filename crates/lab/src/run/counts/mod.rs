@@ -23,6 +23,7 @@ use basecase_stats::{WorkWindow, needs_more_windows};
 use basecase_store::Store;
 
 use self::events::Events;
+use self::sqlite_session::SqliteSessions;
 pub use self::sqlite_session::{SQLITE_SESSION, serve_sqlite_session};
 use self::start::{Start, Told, changes_rows};
 use self::trial::tried;
@@ -162,9 +163,10 @@ impl Counting<'_> {
             if due.is_empty() || self.stop.load(Ordering::Relaxed) {
                 continue;
             }
+            let sessions = SqliteSessions::new(self.plan, self.meter, start);
             self.images(&due)?;
-            self.find_events(&due)?;
-            self.starts(start, &due)?;
+            self.find_events(&due, &sessions)?;
+            self.starts(start, &due, &sessions)?;
         }
         Ok(())
     }
@@ -199,21 +201,26 @@ impl Counting<'_> {
     }
 
     /// The events of the sessions, found out on the first candidate for which each step works, and the same for all.
-    fn find_events(&mut self, due: &[(usize, Vec<usize>)]) -> Result<()> {
+    fn find_events(&mut self, due: &[(usize, Vec<usize>)], sessions: &SqliteSessions<'_>) -> Result<()> {
         for (candidate, steps) in due {
             let unknown = steps.iter().copied().filter(|step| !self.events.contains_key(step)).collect();
             let groups = self.groups_to_try(*candidate, unknown);
-            let failed = self.try_events(*candidate, groups)?;
+            let failed = self.try_events(*candidate, groups, sessions)?;
             // A row that one step inserted may be in the way of another.
-            self.try_events(*candidate, failed)?;
+            self.try_events(*candidate, failed, sessions)?;
         }
         Ok(())
     }
 
     /// Tries what events need, each group of steps in a start. Returns the steps that failed in company, which may work alone.
-    fn try_events(&mut self, candidate: usize, groups: Vec<Vec<usize>>) -> Result<Vec<Vec<usize>>> {
+    fn try_events(
+        &mut self,
+        candidate: usize,
+        groups: Vec<Vec<usize>>,
+        sessions: &SqliteSessions<'_>,
+    ) -> Result<Vec<Vec<usize>>> {
         let events = BTreeMap::new();
-        let starts = self.starts_of(candidate, groups, 0, &events);
+        let starts = self.starts_of(candidate, groups, 0, &events, sessions);
         let mut again = Vec::new();
         side_by_side(starts, self.stop, tried, |start, found| {
             for (step, found) in found {
@@ -269,6 +276,7 @@ impl Counting<'_> {
         groups: Vec<Vec<usize>>,
         number: u32,
         events: &'s BTreeMap<usize, Events>,
+        sessions: &'s SqliteSessions<'s>,
     ) -> Vec<Start<'s>>
     where
         Self: 's,
@@ -276,17 +284,22 @@ impl Counting<'_> {
         let (plan, meter, stop) = (self.plan, self.meter, self.stop);
         groups
             .into_iter()
-            .map(|steps| Start { plan, meter, candidate, number, steps, events, stop })
+            .map(|steps| Start { plan, meter, candidate, number, steps, events, sessions, stop })
             .collect()
     }
 
     /// Executes starts, and stores what they counted.
-    fn starts(&mut self, number: u32, due: &[(usize, Vec<usize>)]) -> Result<()> {
+    fn starts(
+        &mut self,
+        number: u32,
+        due: &[(usize, Vec<usize>)],
+        sessions: &SqliteSessions<'_>,
+    ) -> Result<()> {
         let events = self.events.clone();
         let starts = due
             .iter()
             .map(|(candidate, steps)| (*candidate, self.groups(*candidate, steps.clone())))
-            .flat_map(|(candidate, groups)| self.starts_of(candidate, groups, number, &events))
+            .flat_map(|(candidate, groups)| self.starts_of(candidate, groups, number, &events, sessions))
             .collect();
         side_by_side(starts, self.stop, Start::count, |start, Told { counts, facts }| {
             self.identify(start.candidate, facts)?;

@@ -1,12 +1,12 @@
 //! A server whose sessions are counted.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use basecase_client::Endpoint;
 use basecase_load::{SerialCounts, SerialGroup};
 use basecase_model::{CandidateFacts, OperationClass};
-use basecase_server::copy_data_unsynced;
+use basecase_server::{callgrind_folder, copy_data_unsynced};
 
 use super::callgrind::CallgrindTally;
 use super::events::planned;
@@ -36,17 +36,17 @@ impl Session {
 }
 
 /// A server whose sessions are counted.
-pub(super) struct Server<'a> {
+pub(super) struct Server {
     deployment: LiveDeployment,
     /// Where the sessions are opened that are counted.
     endpoint: Endpoint,
     directory: PathBuf,
-    tally: Box<dyn Tally + 'a>,
+    tally: Box<dyn Tally>,
 }
 
-impl<'a> Server<'a> {
+impl Server {
     /// Starts the server on a copy of the step's image, and reads all pages of the tables.
-    pub(super) fn start(start: &Start<'a>, step: usize) -> Result<Self> {
+    pub(super) fn start(start: &Start<'_>, step: usize) -> Result<Self> {
         let directory = start.directory();
         let image = image_of(start.plan, start.candidate(), step);
         let bring = || copy_data_unsynced(&image, &directory).map(drop);
@@ -63,18 +63,18 @@ impl<'a> Server<'a> {
         if step > 0 && !dbms.is_embedded() {
             deployment.warm()?;
         }
-        let library = match deployment.served.endpoint() {
-            Endpoint::Sqlite(file) => Some(file.library.path().context("SQLite's library is not a file")?),
-            _ => None,
+        let (endpoint, library, folder) = match deployment.served.endpoint() {
+            Endpoint::Sqlite(file) => (
+                start.sessions.endpoint(start.candidate(), file)?,
+                file.library.path().map(Path::to_path_buf),
+                start.sessions.folder(start.candidate()),
+            ),
+            endpoint => (endpoint.clone(), None, callgrind_folder(&directory)),
         };
-        let program = &start.plan.program;
-        let tally: Box<dyn Tally + 'a> = match start.meter {
-            InstructionMeter::Callgrind(callgrind) => {
-                Box::new(CallgrindTally::new(callgrind, program, &directory, dbms, library))
-            }
-            InstructionMeter::Hardware(event) => Box::new(HardwareTally::new(*event, program, &directory)),
+        let tally: Box<dyn Tally> = match start.meter {
+            InstructionMeter::Callgrind(_) => Box::new(CallgrindTally::new(folder, dbms, library)),
+            InstructionMeter::Hardware(event) => Box::new(HardwareTally::new(*event, folder)),
         };
-        let endpoint = tally.endpoint(deployment.served.endpoint())?;
         Ok(Server { deployment, endpoint, directory, tally })
     }
 

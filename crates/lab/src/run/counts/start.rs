@@ -9,6 +9,7 @@ use basecase_model::{CandidateFacts, StepCount};
 
 use super::events::Events;
 use super::server::{Server, Session};
+use super::sqlite_session::SqliteSessions;
 use super::windows::{SessionCount, windows};
 use crate::message::explain;
 use crate::plan::{Candidate, InstructionMeter, Plan};
@@ -24,6 +25,8 @@ pub(super) struct Start<'a> {
     pub(super) steps: Vec<usize>,
     /// The events of the sessions, by step.
     pub(super) events: &'a BTreeMap<usize, Events>,
+    /// Its sessions, where they are those of SQLite.
+    pub(super) sessions: &'a SqliteSessions<'a>,
     pub(super) stop: &'a AtomicBool,
 }
 

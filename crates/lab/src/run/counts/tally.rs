@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use basecase_client::Endpoint;
 use basecase_load::SerialGroup;
 use basecase_model::OperationClass;
 use basecase_server::Served;
@@ -14,12 +13,6 @@ use super::windows::SessionCount;
 pub(super) trait Tally {
     /// Windows of a step in each start.
     fn windows(&self) -> usize;
-
-    /// Where the counted sessions are opened, with a server that is reached at `endpoint`.
-    ///
-    /// # Errors
-    /// When there is no place for what they count.
-    fn endpoint(&self, endpoint: &Endpoint) -> Result<Endpoint>;
 
     /// Takes note of sessions that have begun and executed nothing yet. Those of the roles that `is_counted` are the parts of what is
     /// counted; returns the numbers by which [`Counts`] knows them.

@@ -76,7 +76,7 @@ fn instructions(start: &Start<'_>, first: usize, steps: &[usize]) -> Result<Vec<
 }
 
 /// Sessions that execute some events of a step. Of one that writes there is a single one, since a second one would find other rows.
-fn one(start: &Start<'_>, server: &mut Server<'_>, step: usize, connecting: &[u32]) -> Result<Tried> {
+fn one(start: &Start<'_>, server: &mut Server, step: usize, connecting: &[u32]) -> Result<Tried> {
     let class = start.plan.steps[step].facts.headline.class();
     let mut session = |events| server.session_of(start, step, |group| some(group, events, class, start));
     if changes_rows(start.plan, step) {

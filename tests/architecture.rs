@@ -33,6 +33,7 @@ const FLOORS: &[(&str, u32)] = &[
 /// Files with `unsafe` code; each block there says why it is sound.
 const UNSAFE: &[&str] = &[
     "crates/client/src/sqlite/connection.rs",
+    "crates/client/src/sqlite/forks.rs",
     "crates/client/src/sqlite/library.rs",
     "crates/probe/src/io_uring.rs",
     "crates/process/src/process.rs",

@@ -256,12 +256,17 @@ fn lines(row: &Row, drawing: &Drawing, letters: usize) -> Vec<Row> {
     ]
 }
 
-/// Words that are longer than so many letters in two parts: before what stands after a semicolon, or before the function in parentheses.
+/// Words that are longer than so many letters in two parts: before what stands after a semicolon, or before the function in parentheses,
+/// or else at the last space where the first part fits.
 fn divided(words: &str, letters: usize) -> Option<(&str, &str)> {
     let is_short = |text: &str| text.chars().count() <= letters;
-    let places = ["; ", " ("].into_iter().filter_map(|sign| words.find(sign).map(|at| at + 1));
-    let mut parts =
-        places.map(|at| words.split_at(at)).map(|(first, second)| (first.trim_end(), second.trim_start()));
+    let signs = ["; ", " ("].into_iter().filter_map(|sign| words.find(sign).map(|at| at + 1));
+    // A number keeps its per cent sign.
+    let spaces = words.rmatch_indices(' ').map(|(at, _)| at).filter(|at| !words[at + 1..].starts_with('%'));
+    let mut parts = signs
+        .chain(spaces)
+        .map(|at| words.split_at(at))
+        .map(|(first, second)| (first.trim_end(), second.trim_start()));
     parts.find(|(first, second)| !is_short(words) && is_short(first) && is_short(second))
 }
 
@@ -464,6 +469,10 @@ mod tests {
         assert_eq!(divided(words, 35), Some(("8.6 % less work", "(sqlite3BtreeMovetoUnpacked)")));
         assert_eq!(divided(words, 44), None);
         assert_eq!(divided(words, 20), None);
+        let words = "less CPU time of the client per operation";
+        assert_eq!(divided(words, 32), Some(("less CPU time of the client per", "operation")));
+        let words = "more reads of the server and 12 % of idle";
+        assert_eq!(divided(words, 32), Some(("more reads of the server and", "12 % of idle")));
     }
 
     #[test]

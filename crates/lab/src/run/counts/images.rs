@@ -17,19 +17,34 @@ use crate::run::measure::settling::settle_deployment;
 use crate::run::rounds::images::{read_state, remove_folder, write_state};
 use crate::run::servers::Servers;
 
-/// The data that a step begins with. Steps of a workload file all begin with what the load left.
-pub(super) fn image_of(plan: &Plan, candidate: &Candidate, step: usize) -> PathBuf {
-    let name = if plan.workload.is_chain() { plan.steps[step].facts.name.as_str() } else { "load" };
+/// The data that a step begins with in the start of this number. Steps of a workload file all begin with what the load left, which is
+/// always the same. In a chain several clients write at once, and chance decides which pages they fill: what that does to the work is
+/// the same for all that begins with an image, so each start has images of its own.
+pub(super) fn image_of(plan: &Plan, candidate: &Candidate, start: u32, step: usize) -> PathBuf {
+    let name = if plan.workload.is_chain() {
+        format!("{}-{start}", plan.steps[step].facts.name)
+    } else {
+        "load".to_owned()
+    };
     candidate.directory.join("counts").join(name)
 }
 
-/// Makes the images of these steps that are not there yet.
+/// Makes the images of these steps that are not there yet, and removes those of the start before.
 ///
 /// # Errors
 /// When a server cannot be started, or a step fails that leads to one of them.
-pub(super) fn provide(plan: &Plan, candidate: &Candidate, steps: &[usize], stop: &AtomicBool) -> Result<()> {
+pub(super) fn provide(
+    plan: &Plan,
+    candidate: &Candidate,
+    start: u32,
+    steps: &[usize],
+    stop: &AtomicBool,
+) -> Result<()> {
+    if let Some(before) = start.checked_sub(1).filter(|_| plan.workload.is_chain()) {
+        (0..plan.steps.len()).try_for_each(|step| remove_folder(&image_of(plan, candidate, before, step)))?;
+    }
     let is_there = |step: &usize| {
-        let image = image_of(plan, candidate, *step);
+        let image = image_of(plan, candidate, start, *step);
         read_state(&image).is_ok_and(|state| state.is_some())
     };
     if steps.iter().all(is_there) {
@@ -59,32 +74,24 @@ pub(super) fn provide(plan: &Plan, candidate: &Candidate, steps: &[usize], stop:
         };
         deployment.shut_down();
         basecase_stop::check()?;
-        keep(plan, candidate, step, &workshop, step == last, &state)?;
+        let is_last = step == last;
+        if is_last || plan.workload.is_chain() {
+            keep(&workshop, &image_of(plan, candidate, start, step), is_last, &state)?;
+        }
         content = Content::Left;
     }
     Ok(())
 }
 
-/// Keeps what the steps before `step` left: a copy, or after the last of them the data itself.
-fn keep(
-    plan: &Plan,
-    candidate: &Candidate,
-    step: usize,
-    workshop: &Path,
-    is_last: bool,
-    state: &State,
-) -> Result<()> {
-    if !is_last && !plan.workload.is_chain() {
-        return Ok(());
-    }
-    let image = image_of(plan, candidate, step);
-    remove_folder(&image)?;
+/// Keeps what was made as an image: a copy, or the data itself if nothing more is made of it.
+fn keep(made: &Path, image: &Path, is_last: bool, state: &State) -> Result<()> {
+    remove_folder(image)?;
     if is_last {
-        move_data(workshop, &image)?;
+        move_data(made, image)?;
     } else {
-        copy_data(workshop, &image)?;
+        copy_data(made, image)?;
     }
-    write_state(&image, state)
+    write_state(image, state)
 }
 
 /// Removes everything that counting a candidate left.

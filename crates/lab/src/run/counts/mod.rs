@@ -164,7 +164,7 @@ impl Counting<'_> {
                 continue;
             }
             let sessions = SqliteSessions::new(self.plan, self.meter, start);
-            self.images(&due)?;
+            self.images(start, &due)?;
             self.find_events(&due, &sessions)?;
             self.starts(start, &due, &sessions)?;
         }
@@ -172,13 +172,13 @@ impl Counting<'_> {
     }
 
     /// Makes the data that the sessions begin with. A candidate for which that fails is not counted.
-    fn images(&mut self, due: &[(usize, Vec<usize>)]) -> Result<()> {
+    fn images(&mut self, start: u32, due: &[(usize, Vec<usize>)]) -> Result<()> {
         for (candidate, steps) in due {
             let plan = self.plan;
             let one = &plan.candidates[*candidate];
             self.observer
                 .notice(Event::Phase { candidate: Some(&one.facts.name.0), phase: Phase::MakeImages });
-            if let Err(error) = images::provide(plan, one, steps, self.stop) {
+            if let Err(error) = images::provide(plan, one, start, steps, self.stop) {
                 if self.stop.load(Ordering::Relaxed) {
                     return Ok(());
                 }
@@ -220,7 +220,7 @@ impl Counting<'_> {
         sessions: &SqliteSessions<'_>,
     ) -> Result<Vec<Vec<usize>>> {
         let events = BTreeMap::new();
-        let starts = self.starts_of(candidate, groups, 0, &events, sessions);
+        let starts = self.starts_of(candidate, groups, sessions.number(), &events, sessions);
         let mut again = Vec::new();
         side_by_side(starts, self.stop, tried, |start, found| {
             for (step, found) in found {

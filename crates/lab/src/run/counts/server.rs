@@ -48,7 +48,7 @@ impl Server {
     /// Starts the server on a copy of the step's image, and reads all pages of the tables.
     pub(super) fn start(start: &Start<'_>, step: usize) -> Result<Self> {
         let directory = start.directory();
-        let image = image_of(start.plan, start.candidate(), step);
+        let image = image_of(start.plan, start.candidate(), start.number, step);
         let bring = || copy_data_unsynced(&image, &directory).map(drop);
         let opened = LiveDeployment::open_counted(
             start.plan,

@@ -38,6 +38,11 @@ impl<'a> SqliteSessions<'a> {
         SqliteSessions { plan, meter, number, started: Mutex::default() }
     }
 
+    /// The number of the start.
+    pub(super) fn number(&self) -> u32 {
+        self.number
+    }
+
     /// Where a candidate's sessions leave their counts.
     pub(super) fn folder(&self, candidate: &Candidate) -> PathBuf {
         candidate.directory.join("counts").join(format!("sessions-{}", self.number))

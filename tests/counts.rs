@@ -121,7 +121,7 @@ fn a_counted_server_that_hangs_ends_with_its_run() {
 }
 
 #[test]
-#[ignore = "it takes minutes: each session loads a program that is built for tests under callgrind"]
+#[ignore = "it takes half a minute, and tests of commits and of the tutorial find changes of work as well"]
 fn a_change_of_work_is_found_among_versions_of_sqlite() {
     let sandbox = Sandbox::new();
     // Without optimisation they are compiled in a tenth of the time.

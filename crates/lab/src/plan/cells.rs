@@ -71,7 +71,7 @@ fn cells_of(
             parameters["protocol"] = protocol;
         }
         if request.protocol.is_counts() {
-            // Sessions that load the library themselves meet another state of the C library's allocator, which is 0.05 % of the work.
+            // Sessions that load the library themselves have another allocator, which is up to a per cent of the work.
             if build.dbms.is_embedded() {
                 parameters["sessions"] = "forked".into();
             }

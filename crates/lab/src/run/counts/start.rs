@@ -67,10 +67,14 @@ impl Start<'_> {
         &self.plan.candidates[self.candidate]
     }
 
-    /// The directory of the server: of each start its own, because several run at once.
+    /// The directory of the server: of each start its own, because several run at once. Its path is as long for all candidates, since a
+    /// dbms takes longer with a longer path.
     pub(super) fn directory(&self) -> PathBuf {
         let steps = self.steps.first().copied().unwrap_or(0);
-        self.candidate().directory.join("counts").join(format!("{}-{steps}", self.number))
+        let length = |candidate: &Candidate| candidate.directory.as_os_str().len();
+        let longest = self.plan.candidates.iter().map(length).max().unwrap_or(0);
+        let rest = "_".repeat(longest - length(self.candidate()));
+        self.candidate().directory.join("counts").join(format!("{}-{steps}{rest}", self.number))
     }
 
     /// Two windows of each step, one step after the other. Before them, a session of the same statements fills the caches of a server.

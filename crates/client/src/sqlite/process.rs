@@ -1,6 +1,7 @@
 //! A session with SQLite in a process of its own, so that somebody can watch what SQLite does there: statements go to it through a socket,
 //! a line of JSON for each, and answers come back.
 
+use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::BorrowedFd;
@@ -85,9 +86,7 @@ impl ProcessSession {
                 "see what it wrote to standard error",
             )
         };
-        let mut line = serde_json::to_vec(request).map_err(|error| broken(&error))?;
-        line.push(b'\n');
-        self.stream.get_ref().write_all(&line).map_err(|error| broken(&error))?;
+        write_line(self.stream.get_ref(), request).map_err(|error| broken(&error))?;
         let mut text = String::new();
         self.stream.read_line(&mut text).map_err(|error| broken(&error))?;
         match serde_json::from_str(&text).map_err(|_| broken(&"it has ended without an answer"))? {
@@ -102,15 +101,18 @@ impl ProcessSession {
 
     /// Whether the process has ended. It keeps its end of the socket until then.
     fn has_ended(&mut self) -> bool {
-        let read = self.stream.get_mut().read(&mut [0; 64]);
-        !matches!(read, Ok(1..)) && !read.is_err_and(|error| is_wait(&error))
+        match self.stream.get_mut().read(&mut [0; 64]) {
+            Ok(read) => read == 0,
+            Err(error) => !matches!(error.kind(), Interrupted | TimedOut | WouldBlock),
+        }
     }
 }
 
-/// Whether a read has only taken too long.
-fn is_wait(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
-    matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
+/// Writes a request or an answer at once.
+fn write_line(mut output: impl Write, message: &impl Serialize) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    output.write_all(&line)
 }
 
 impl Session for ProcessSession {
@@ -251,9 +253,7 @@ fn answer_all(
         let request: Request = serde_json::from_str(&line?)?;
         let answer = answer(library, &mut session, request, meter)
             .unwrap_or_else(|error| Answer::Failed(error.to_string()));
-        let mut line = serde_json::to_vec(&answer)?;
-        line.push(b'\n');
-        output.write_all(&line)?;
+        write_line(&mut output, &answer)?;
     }
     Ok(())
 }

@@ -166,7 +166,7 @@ impl Counting<'_> {
             let sessions = SqliteSessions::new(self.plan, self.meter, start);
             self.images(start, &due)?;
             self.find_events(&due, &sessions)?;
-            self.starts(start, &due, &sessions)?;
+            self.starts(&due, &sessions)?;
         }
         Ok(())
     }
@@ -220,7 +220,7 @@ impl Counting<'_> {
         sessions: &SqliteSessions<'_>,
     ) -> Result<Vec<Vec<usize>>> {
         let events = BTreeMap::new();
-        let starts = self.starts_of(candidate, groups, sessions.number(), &events, sessions);
+        let starts = self.starts_of(candidate, groups, &events, sessions);
         let mut again = Vec::new();
         side_by_side(starts, self.stop, tried, |start, found| {
             for (step, found) in found {
@@ -274,14 +274,13 @@ impl Counting<'_> {
         &self,
         candidate: usize,
         groups: Vec<Vec<usize>>,
-        number: u32,
         events: &'s BTreeMap<usize, Events>,
         sessions: &'s SqliteSessions<'s>,
     ) -> Vec<Start<'s>>
     where
         Self: 's,
     {
-        let (plan, meter, stop) = (self.plan, self.meter, self.stop);
+        let (plan, meter, number, stop) = (self.plan, self.meter, sessions.number(), self.stop);
         groups
             .into_iter()
             .map(|steps| Start { plan, meter, candidate, number, steps, events, sessions, stop })
@@ -289,17 +288,12 @@ impl Counting<'_> {
     }
 
     /// Executes starts, and stores what they counted.
-    fn starts(
-        &mut self,
-        number: u32,
-        due: &[(usize, Vec<usize>)],
-        sessions: &SqliteSessions<'_>,
-    ) -> Result<()> {
+    fn starts(&mut self, due: &[(usize, Vec<usize>)], sessions: &SqliteSessions<'_>) -> Result<()> {
         let events = self.events.clone();
         let starts = due
             .iter()
             .map(|(candidate, steps)| (*candidate, self.groups(*candidate, steps.clone())))
-            .flat_map(|(candidate, groups)| self.starts_of(candidate, groups, number, &events, sessions))
+            .flat_map(|(candidate, groups)| self.starts_of(candidate, groups, &events, sessions))
             .collect();
         side_by_side(starts, self.stop, Start::count, |start, Told { counts, facts }| {
             self.identify(start.candidate, facts)?;

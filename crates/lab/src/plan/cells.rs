@@ -36,9 +36,9 @@ fn cells_of(
 ) -> Vec<Cell> {
     let build = &facts.build;
     let identity = build.identity();
-    let parameters = |step| {
+    let parameters = |number: usize| {
         let mut parameters = serde_json::json!({
-            "sizes": request.workload.cell_sizes(step),
+            "sizes": request.workload.cell_sizes(number),
             "settle": request.settle,
             // Counting rows warms caches for the step after.
             "verify": request.verify,
@@ -78,6 +78,10 @@ fn cells_of(
             // With one load for all starts, its luck was in no interval.
             if request.workload.is_chain() {
                 parameters["loads"] = "each start".into();
+            }
+            // When old versions of rows are removed decides how much it is to write.
+            if build.dbms.has_threads() && request.workload.changes_rows(&steps[number].facts) {
+                parameters["purge"] = "held".into();
             }
         }
         parameters

@@ -65,6 +65,11 @@ pub trait Workload: Debug + Send + Sync {
     /// same by its name: [`basecase_model::Experiment::is_chain`].
     fn is_chain(&self) -> bool;
 
+    /// Whether a step leaves other data than it begins with.
+    fn changes_rows(&self, step: &StepFacts) -> bool {
+        self.is_chain() || step.writes
+    }
+
     /// The numbers of rounds after which verdicts may be given, unless the user says otherwise.
     fn interim_analyses(&self) -> InterimAnalyses;
 

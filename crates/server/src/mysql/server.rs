@@ -260,6 +260,12 @@ impl Served for MysqlServer {
         counting::mark(session, mark)
     }
 
+    fn hold_purge(&self, session: &mut dyn Session) -> Result<(), Error> {
+        // At other levels InnoDB takes no snapshot, and MyRocks refuses to.
+        session.query("set transaction isolation level repeatable read")?;
+        session.query("start transaction with consistent snapshot").map(drop)
+    }
+
     fn statistics(&self, session: &mut dyn Session, _: &[String], writers: usize) -> Result<Measures, Error> {
         let mut measures = Measures::new();
         // The counters are global, and others may be using the user's own server.

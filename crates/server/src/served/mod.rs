@@ -206,6 +206,15 @@ pub trait Served {
         Ok(())
     }
 
+    /// Keeps the dbms from removing old versions of rows while `session` is open and executes nothing else. When it would do so is chance,
+    /// and decides how much work it is to write. By default it does nothing in the background that matters.
+    ///
+    /// # Errors
+    /// If the dbms refuses or does not answer.
+    fn hold_purge(&self, _session: &mut dyn Session) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// The server's own cumulative counters, under the names of [`basecase_model::names`] that begin with `server.`, and
     /// under the engine's names. Counters that lose concurrent increments of several `writers` are only under the engine's.
     ///

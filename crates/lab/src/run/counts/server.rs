@@ -12,7 +12,7 @@ use super::callgrind::CallgrindTally;
 use super::events::planned;
 use super::hardware::HardwareTally;
 use super::images::image_of;
-use super::start::Start;
+use super::start::{Start, changes_rows};
 use super::tally::{Counts, Tally};
 use super::windows::SessionCount;
 use crate::plan::InstructionMeter;
@@ -113,7 +113,10 @@ impl Server {
         let step_plan = planned(start.plan, start.candidate(), step)?;
         let class = start.plan.steps[step].facts.headline.class();
         prepare(&mut self.deployment, &step_plan)?;
-        let LiveDeployment { served, tables, .. } = &self.deployment;
+        let LiveDeployment { served, control, tables, .. } = &mut self.deployment;
+        if changes_rows(start.plan, step) {
+            served.hold_purge(control.as_mut())?;
+        }
         let mut group = SerialGroup::assemble(step_plan, &self.endpoint)?;
         if served.dbms().is_embedded() && step > 0 {
             for (_, session) in group.sessions() {

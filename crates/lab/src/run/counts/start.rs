@@ -171,5 +171,5 @@ impl Start<'_> {
 
 /// Whether a step leaves other data than it begins with, so that each of its sessions needs a start of its own.
 pub(super) fn changes_rows(plan: &Plan, step: usize) -> bool {
-    plan.workload.is_chain() || plan.steps[step].facts.writes
+    plan.workload.changes_rows(&plan.steps[step].facts)
 }

@@ -16,6 +16,9 @@ use crate::{Error, Kind, arranged};
 const DUPLICATES: [c_int; 3] =
     [ffi::SQLITE_CONSTRAINT_PRIMARYKEY, ffi::SQLITE_CONSTRAINT_UNIQUE, ffi::SQLITE_CONSTRAINT_ROWID];
 
+/// Bytes of a statement that an error shows.
+const SHOWN_BYTES: usize = 160;
+
 /// Decides whether to go on waiting for another connection's lock, by the number of earlier calls for the same lock.
 pub(super) type BusyWait = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
 
@@ -232,9 +235,12 @@ impl Handle {
         let offset = self.functions().sqlite3_error_offset.map(|offset| unsafe { offset(self.database) });
         match offset {
             Some(offset) if offset >= 0 && code & 0xff == ffi::SQLITE_ERROR => {
-                self.error_with(code, &format!("{message} in {sql} at offset {offset}"))
+                let near = excerpt(sql, usize::try_from(offset).unwrap_or(0));
+                self.error_with(code, &format!("{message} in {near} at offset {offset}"))
             }
-            None if code & 0xff == ffi::SQLITE_ERROR => self.error_with(code, &format!("{message} in {sql}")),
+            None if code & 0xff == ffi::SQLITE_ERROR => {
+                self.error_with(code, &format!("{message} in {}", excerpt(sql, 0)))
+            }
             _ => self.error_with(code, &message),
         }
     }
@@ -380,5 +386,30 @@ impl Row<'_> {
                 _ => Column::Null,
             }
         }
+    }
+}
+
+/// The part of a statement that an error shows, around an offset in bytes: a list of thousands of values would hide what is wrong.
+fn excerpt(sql: &str, offset: usize) -> String {
+    let begin = sql.floor_char_boundary(offset.min(sql.len()).saturating_sub(SHOWN_BYTES / 2));
+    let end = sql.floor_char_boundary(begin + SHOWN_BYTES);
+    let mark = |is_cut: bool| if is_cut { "…" } else { "" };
+    format!("{}{}{}", mark(begin > 0), &sql[begin..end], mark(end < sql.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_shows_the_part_of_a_statement_that_is_wrong() {
+        assert_eq!(excerpt("select 1", 7), "select 1");
+        let long = format!("select {}wrong{}", "ä,".repeat(500), ",?".repeat(500));
+        let offset = long.find("wrong").unwrap();
+        let shown = excerpt(&long, offset);
+        assert!(shown.contains("ä,wrong,?") && shown.starts_with('…') && shown.ends_with('…'), "{shown}");
+        assert!(shown.len() < 2 * SHOWN_BYTES, "{shown}");
+        assert!(excerpt(&long, 0).starts_with("select ä"));
+        assert!(excerpt(&long, usize::MAX).ends_with(",?"), "an offset that is none");
     }
 }

@@ -227,7 +227,7 @@ impl Counting<'_> {
                 match found {
                     Ok(found) => drop(self.events.insert(step, found)),
                     Err(_) if start.steps.len() > 1 => again.push(vec![step]),
-                    Err(error) => self.fail(candidate, step, &explain(&error)),
+                    Err(error) => self.take(candidate, &[step], vec![start.failed(step, error)])?,
                 }
             }
             Ok(())

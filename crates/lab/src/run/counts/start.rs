@@ -134,6 +134,11 @@ impl Start<'_> {
         self.events.get(&step).copied().context("it was not found out how long an event takes")
     }
 
+    /// The count of a step for which not even the events of its sessions could be found out.
+    pub(super) fn failed(&self, step: usize, error: anyhow::Error) -> StepCount {
+        self.step_count(step, &jiff::Timestamp::now().to_string(), Err(error))
+    }
+
     fn step_count(&self, step: usize, started_at: &str, pairs: Result<Vec<[SessionCount; 2]>>) -> StepCount {
         let facts = &self.plan.steps[step].facts;
         let counted = pairs.and_then(|pairs| {

@@ -29,7 +29,16 @@ pub(super) fn image_of(plan: &Plan, candidate: &Candidate, start: u32, step: usi
     candidate.directory.join("counts").join(name)
 }
 
-/// Makes the images of these steps that are not there yet, and removes those of the start before.
+/// Whether all images of these steps are there.
+pub(super) fn are_there(plan: &Plan, candidate: &Candidate, start: u32, steps: &[usize]) -> bool {
+    let is_there = |step: &usize| {
+        let image = image_of(plan, candidate, start, *step);
+        read_state(&image).is_ok_and(|state| state.is_some())
+    };
+    steps.iter().all(is_there)
+}
+
+/// Makes the images of these steps, and removes those of the start before.
 ///
 /// # Errors
 /// When a server cannot be started, or a step fails that leads to one of them.
@@ -42,13 +51,6 @@ pub(super) fn provide(
 ) -> Result<()> {
     if let Some(before) = start.checked_sub(1).filter(|_| plan.workload.is_chain()) {
         (0..plan.steps.len()).try_for_each(|step| remove_folder(&image_of(plan, candidate, before, step)))?;
-    }
-    let is_there = |step: &usize| {
-        let image = image_of(plan, candidate, start, *step);
-        read_state(&image).is_ok_and(|state| state.is_some())
-    };
-    if steps.iter().all(is_there) {
-        return Ok(());
     }
     let workshop = candidate.directory.join("counts").join("made");
     remove_data(&workshop)?;

@@ -5,17 +5,16 @@ mod events;
 mod hardware;
 mod images;
 mod server;
+mod side_by_side;
 mod sqlite_session;
 mod start;
 mod tally;
 mod trial;
 mod windows;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
-use std::thread;
 
 use anyhow::{Context, Result};
 use basecase_model::{CandidateFacts, Cell, Experiment, StepCount};
@@ -23,6 +22,7 @@ use basecase_stats::{WorkWindow, needs_more_windows};
 use basecase_store::Store;
 
 use self::events::Events;
+use self::side_by_side::side_by_side;
 use self::sqlite_session::SqliteSessions;
 pub use self::sqlite_session::{SQLITE_SESSION, serve_sqlite_session};
 use self::start::{Start, Told, changes_rows};
@@ -171,22 +171,27 @@ impl Counting<'_> {
         Ok(())
     }
 
-    /// Makes the data that the sessions begin with. A candidate for which that fails is not counted.
+    /// Makes the data that the sessions begin with, where it is not there. A candidate for which that fails is not counted.
     fn images(&mut self, start: u32, due: &[(usize, Vec<usize>)]) -> Result<()> {
-        for (candidate, steps) in due {
-            let plan = self.plan;
-            let one = &plan.candidates[*candidate];
-            self.observer
-                .notice(Event::Phase { candidate: Some(&one.facts.name.0), phase: Phase::MakeImages });
-            if let Err(error) = images::provide(plan, one, start, steps, self.stop) {
-                if self.stop.load(Ordering::Relaxed) {
-                    return Ok(());
-                }
-                let reason = format!("{}: {}", one.facts.name, explain(&error));
+        let (plan, stop) = (self.plan, self.stop);
+        let is_lacking = |(candidate, steps): &&(usize, Vec<usize>)| {
+            !images::are_there(plan, &plan.candidates[*candidate], start, steps)
+        };
+        let lacking: Vec<&(usize, Vec<usize>)> = due.iter().filter(is_lacking).collect();
+        for (candidate, _) in &lacking {
+            let name = &plan.candidates[*candidate].facts.name.0;
+            self.observer.notice(Event::Phase { candidate: Some(name), phase: Phase::MakeImages });
+        }
+        let make = |&(candidate, steps): &&(usize, Vec<usize>)| {
+            images::provide(plan, &plan.candidates[*candidate], start, steps, stop)
+        };
+        side_by_side(lacking, stop, make, |(candidate, steps), made| {
+            if let Err(error) = made {
+                let reason = format!("{}: {}", plan.candidates[*candidate].facts.name, explain(&error));
                 self.failed.extend(steps.iter().map(|step| ((*candidate, *step), reason.clone())));
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Takes the events of windows that are stored.
@@ -290,11 +295,13 @@ impl Counting<'_> {
     /// Executes starts, and stores what they counted.
     fn starts(&mut self, due: &[(usize, Vec<usize>)], sessions: &SqliteSessions<'_>) -> Result<()> {
         let events = self.events.clone();
-        let starts = due
+        let mut starts: Vec<Start<'_>> = due
             .iter()
             .map(|(candidate, steps)| (*candidate, self.groups(*candidate, steps.clone())))
             .flat_map(|(candidate, groups)| self.starts_of(candidate, groups, &events, sessions))
             .collect();
+        // The longest first, so that no processor is idle at the end.
+        starts.sort_by_key(|start| Reverse(start.steps.len()));
         side_by_side(starts, self.stop, Start::count, |start, Told { counts, facts }| {
             self.identify(start.candidate, facts)?;
             self.take(start.candidate, &start.steps, counts)
@@ -329,39 +336,4 @@ impl Counting<'_> {
         }
         Ok(())
     }
-}
-
-/// Executes starts side by side, as many as there are processors: counts are not disturbed by load. `take` gets what each of them told.
-fn side_by_side<'a, T: Send>(
-    mut starts: Vec<Start<'a>>,
-    stop: &AtomicBool,
-    execute: impl Fn(&Start<'a>) -> T + Sync,
-    mut take: impl FnMut(Start<'a>, T) -> Result<()>,
-) -> Result<()> {
-    // The longest first, so that no processor is idle at the end.
-    starts.sort_by_key(|start| start.steps.len());
-    let starts = Mutex::new(starts);
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    let (sender, receiver) = channel();
-    thread::scope(|scope| {
-        for _ in 0..workers {
-            let (sender, starts, execute) = (sender.clone(), &starts, &execute);
-            scope.spawn(move || {
-                while !stop.load(Ordering::Relaxed) {
-                    let next = starts.lock().ok().and_then(|mut starts| starts.pop());
-                    let Some(start) = next else { break };
-                    let told = execute(&start);
-                    // The receiver outlives every thread.
-                    let _ = sender.send((start, told));
-                }
-            });
-        }
-        drop(sender);
-        while let Ok((start, told)) = receiver.recv() {
-            if !stop.load(Ordering::Relaxed) {
-                take(start, told)?;
-            }
-        }
-        Ok(())
-    })
 }

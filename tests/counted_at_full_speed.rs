@@ -120,7 +120,8 @@ fn sessions_that_are_processes_and_threads_of_servers_are_counted() {
     if can_count() {
         let candidates = ["postgres:17.11", "mysql:5.7.22"];
         // The longer an event, the fewer a window has.
-        is_counted(&Sandbox::new(), &Planned { candidates: &candidates, steps: &["scan"], rows: 20_000 });
+        let steps = ["scan", "update-nonindex"];
+        is_counted(&Sandbox::new(), &Planned { candidates: &candidates, steps: &steps, rows: 20_000 });
     }
 }
 

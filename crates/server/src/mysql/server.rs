@@ -262,7 +262,7 @@ impl Served for MysqlServer {
 
     fn hold_purge(&self, session: &mut dyn Session) -> Result<(), Error> {
         // At other levels InnoDB takes no snapshot, and MyRocks refuses to.
-        session.query("set transaction isolation level repeatable read")?;
+        session.query("set session transaction isolation level repeatable read")?;
         session.query("start transaction with consistent snapshot").map(drop)
     }
 

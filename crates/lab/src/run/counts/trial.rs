@@ -57,6 +57,22 @@ pub(super) fn tried(start: &Start<'_>) -> Vec<(usize, Result<Events>)> {
 /// image the server begins with.
 fn instructions(start: &Start<'_>, first: usize, steps: &[usize]) -> Result<Vec<Result<f64>>> {
     let mut server = Server::start(start, first)?;
+    let sessions = sessions(start, &mut server, first, steps);
+    let counts = server.end()?;
+    let per_event = |Tried { shorter, longer, events }: Tried| {
+        let [shorter, longer] = [counts.of(&shorter, 0, 0)?, counts.of(&longer, 0, 0)?];
+        Ok(longer.instructions.saturating_sub(shorter.instructions) as f64 / events.max(1) as f64)
+    };
+    Ok(sessions?.into_iter().map(|tried| tried.and_then(per_event)).collect())
+}
+
+/// The sessions of each step.
+fn sessions(
+    start: &Start<'_>,
+    server: &mut Server,
+    first: usize,
+    steps: &[usize],
+) -> Result<Vec<Result<Tried>>> {
     let is_embedded = server.is_embedded();
     let mut connect = || server.session_of(start, first, |_| Ok(SerialCounts::default()));
     if !is_embedded {
@@ -65,14 +81,7 @@ fn instructions(start: &Start<'_>, first: usize, steps: &[usize]) -> Result<Vec<
     }
     let is_subtracted = !is_embedded || steps.iter().any(|step| changes_rows(start.plan, *step));
     let connecting = if is_subtracted { connect()?.1 } else { Vec::new() };
-    let sessions: Vec<Result<Tried>> =
-        steps.iter().map(|&step| one(start, &mut server, step, &connecting)).collect();
-    let counts = server.end()?;
-    let per_event = |Tried { shorter, longer, events }: Tried| {
-        let [shorter, longer] = [counts.of(&shorter, 0, 0)?, counts.of(&longer, 0, 0)?];
-        Ok(longer.instructions.saturating_sub(shorter.instructions) as f64 / events.max(1) as f64)
-    };
-    Ok(sessions.into_iter().map(|tried| tried.and_then(per_event)).collect())
+    Ok(steps.iter().map(|&step| one(start, server, step, &connecting)).collect())
 }
 
 /// Sessions that execute some events of a step. Of one that writes there is a single one, since a second one would find other rows.

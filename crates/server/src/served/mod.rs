@@ -207,7 +207,7 @@ pub trait Served {
     }
 
     /// Keeps the dbms from removing old versions of rows while `session` is open and executes nothing else. When it would do so is chance,
-    /// and decides how much work it is to write. By default it does nothing in the background that matters.
+    /// and decides how much work it is to write. By default there is nothing to hold back.
     ///
     /// # Errors
     /// If the dbms refuses or does not answer.

@@ -58,12 +58,15 @@ pub(super) fn tried(start: &Start<'_>) -> Vec<(usize, Result<Events>)> {
 fn instructions(start: &Start<'_>, first: usize, steps: &[usize]) -> Result<Vec<Result<f64>>> {
     let mut server = Server::start(start, first)?;
     let sessions = sessions(start, &mut server, first, steps);
-    let counts = server.end()?;
+    let counts = server.end();
+    // After a failure the server may be gone, and the failure is what the user must be told.
+    let sessions = sessions?;
+    let counts = counts?;
     let per_event = |Tried { shorter, longer, events }: Tried| {
         let [shorter, longer] = [counts.of(&shorter, 0, 0)?, counts.of(&longer, 0, 0)?];
         Ok(longer.instructions.saturating_sub(shorter.instructions) as f64 / events.max(1) as f64)
     };
-    Ok(sessions?.into_iter().map(|tried| tried.and_then(per_event)).collect())
+    Ok(sessions.into_iter().map(|tried| tried.and_then(per_event)).collect())
 }
 
 /// The sessions of each step.

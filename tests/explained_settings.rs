@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use basecase_store::Store;
 use basecase_tests::Sandbox;
-use basecase_tests::running::{HARDLY_SETTLES, MICROBENCHMARKS, PLACES, SHORT_ROUNDS};
+use basecase_tests::running::{
+    HARDLY_SETTLES, MICROBENCHMARKS, PLACES, SHORT_ROUNDS, SHORT_ROUNDS_OF_SERVERS,
+};
 
 /// Settings of both configs of SQLite.
 const BOTH: &str = "synchronous = off\n";
@@ -39,7 +41,9 @@ fn the_planted_setting_explains_the_change_and_another_that_differs_does_not() {
     let step = ["update-nonindex", "--option", "rows=20000", "--threads", "1", "--loads", "1"];
     let short = [&DETECT[..], &HARDLY_SETTLES, &SHORT_ROUNDS].concat();
     said(&sandbox, &[&candidates[..], &MICROBENCHMARKS, &step, &short, &PLACES].concat());
-    let explain = [&["explain", "s.sqlite", "update-nonindex"][..], &SHORT_ROUNDS, &["--try"]].concat();
+    // Three candidates take turns.
+    let explain =
+        [&["explain", "s.sqlite", "update-nonindex"][..], &SHORT_ROUNDS_OF_SERVERS, &["--try"]].concat();
 
     let planted = said(&sandbox, &[&explain[..], &["journal_mode"]].concat());
     assert!(planted.contains(" with journal_mode=wal as in the base case: "), "{planted}");

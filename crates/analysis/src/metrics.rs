@@ -311,9 +311,13 @@ pub static OF_GROUP: &[TrialMetric] = &[
     metric("refaultpq", "1/op", 3, "pages read again soon after they had to make room, per operation", |m| {
         m.per_operation(names::GROUP_REFAULTS)
     }),
-    metric("memory_pct", "%", 1, "memory charged to the server at the end, of its limit", |m| {
-        of_limit(m, names::GROUP_MEMORY_BYTES)
-    }),
+    metric(
+        "memory_pct",
+        "%",
+        1,
+        "most memory charged to the server in a second of the step, of its limit",
+        |m| of_limit(m, names::GROUP_MEMORY_BYTES),
+    ),
     metric(
         "memory_peak_pct",
         "%",
@@ -321,13 +325,13 @@ pub static OF_GROUP: &[TrialMetric] = &[
         "most memory charged to the server since its start, of its limit",
         |m| of_limit(m, names::GROUP_PEAK_BYTES),
     ),
-    metric("cached_mib", "MiB", 0, "page cache charged to the server at the end", |m| {
+    metric("cached_mib", "MiB", 0, "page cache charged to the server in that second", |m| {
         group_mib(m, names::GROUP_CACHED_BYTES)
     }),
-    metric("anonymous_mib", "MiB", 0, "anonymous memory of the server at the end", |m| {
+    metric("anonymous_mib", "MiB", 0, "anonymous memory of the server in that second", |m| {
         group_mib(m, names::GROUP_ANONYMOUS_BYTES)
     }),
-    metric("shared_mib", "MiB", 0, "shared memory of the server at the end", |m| {
+    metric("shared_mib", "MiB", 0, "shared memory of the server in that second", |m| {
         group_mib(m, names::GROUP_SHARED_BYTES)
     }),
     metric(

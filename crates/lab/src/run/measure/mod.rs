@@ -21,7 +21,7 @@ use basecase_workload::insert_benchmark::Purpose;
 use basecase_workload::{Chunk, Preparation, StepPlan};
 
 use self::neighbours::Neighbours;
-use self::observing::{Observations, observe};
+use self::observing::{Observations, memory_at_most, observe};
 use self::plans::{count_plan_uses, plans};
 use self::profiling::Profiling;
 use crate::checks::{self, ServerCounts};
@@ -257,6 +257,7 @@ fn examine(
     }
     if let Some(group) = deployment.served.group_counts() {
         trial.gauges.extend(group.gauges());
+        trial.gauges.extend(memory_at_most(&trial.tracks));
     }
     if let Some(bytes) = basecase_probe::client_peak_rss_bytes() {
         trial.gauges.set(names::CLIENT_PEAK_RSS_BYTES, bytes as f64);

@@ -275,6 +275,27 @@ fn between(points: &[(f64, f64)], at: f64) -> Option<f64> {
     Some(low + (high - low) * (at - early) / (late - early))
 }
 
+/// How the memory of the server's control group was used in the second in which most was charged to it. At the end of a step
+/// it would be less: sessions free what they took when they end, and some end before others.
+pub(crate) fn memory_at_most(tracks: &[Track]) -> Measures {
+    let values = |name: &str| tracks.iter().find(|track| track.name == name).map(|track| &track.values);
+    let mut measures = Measures::new();
+    let fullest = values(names::GROUP_MEMORY_BYTES)
+        .and_then(|charged| charged.iter().enumerate().max_by(|(_, one), (_, other)| one.total_cmp(other)));
+    let Some((second, _)) = fullest else { return measures };
+    for name in [
+        names::GROUP_MEMORY_BYTES,
+        names::GROUP_CACHED_BYTES,
+        names::GROUP_ANONYMOUS_BYTES,
+        names::GROUP_SHARED_BYTES,
+    ] {
+        if let Some(bytes) = values(name).and_then(|values| values.get(second)) {
+            measures.set(name, f64::from(*bytes));
+        }
+    }
+    measures
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -316,6 +337,30 @@ mod tests {
         assert_eq!((rate.name.as_str(), rate.kind, rate.values.len()), ("a", TrackKind::Rate, 3));
         assert!(rate.values.iter().all(|value| (value - 100.0).abs() < 1e-3), "{rate:?}");
         assert!((level.values[0] - 1200.0).abs() < 1e-2, "{level:?}");
+    }
+
+    #[test]
+    fn memory_is_told_of_the_second_with_most_of_it() {
+        let level = |name: &str, values: &[f32]| Track {
+            name: name.to_owned(),
+            kind: TrackKind::Level,
+            interval_ms: 1000,
+            values: values.to_vec(),
+        };
+        let tracks = [
+            level(names::GROUP_ANONYMOUS_BYTES, &[9.0, 7.0, 1.0]),
+            level(names::GROUP_CACHED_BYTES, &[50.0, 80.0, 81.0]),
+            level(names::GROUP_MEMORY_BYTES, &[60.0, 90.0, 84.0]),
+        ];
+        let at_most = memory_at_most(&tracks);
+        let told: Vec<(&str, f64)> = at_most.iter().collect();
+        let expected = [
+            (names::GROUP_ANONYMOUS_BYTES, 7.0),
+            (names::GROUP_CACHED_BYTES, 80.0),
+            (names::GROUP_MEMORY_BYTES, 90.0),
+        ];
+        assert_eq!(told, expected);
+        assert_eq!(memory_at_most(&tracks[..2]).iter().count(), 0, "nothing is known of what was charged");
     }
 
     #[test]

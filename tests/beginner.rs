@@ -1,9 +1,10 @@
 //! The tutorial can be followed.
 
+use basecase_tests::running::ONE_LOAD;
 use basecase_tests::{Sandbox, has_valgrind};
 
-/// The commands of the tutorial in their order. Budgets are cut short: what is tested is that each command does its work, and not what it
-/// finds.
+/// The commands of the tutorial in their order. Budgets are cut short, and tables are loaded once: what is tested is that each command does
+/// its work, and not what it finds.
 #[test]
 fn the_tutorial_can_be_followed() {
     let tutorial = include_str!("../docs/tutorial.md").replace("\\\n", "");
@@ -21,6 +22,9 @@ fn the_tutorial_can_be_followed() {
         let mut words: Vec<&str> = kept.map(|word| if word == "2m" { "5s" } else { word }).collect();
         if words == ["demo"] {
             words.extend(["--budget", "5s"]);
+        }
+        if words[0] == "compare" {
+            words.extend(ONE_LOAD);
         }
         if words[0] == "bisect" && !has_valgrind() {
             println!("skipped: valgrind is not installed (apt-get install valgrind)");

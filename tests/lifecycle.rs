@@ -126,7 +126,7 @@ fn cut_short_on_postgres() {
 
 #[test]
 fn cut_short_on_innodb() {
-    cut_short(&["mysql:5.7.22"], cuts_of_a_server());
+    cut_short(&["mariadb:10.11.18"], cuts_of_a_server());
 }
 
 #[test]

@@ -1,20 +1,12 @@
 //! Causes that are planted by a setting, and what `explain` says of them first.
 
 use std::fs;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use basecase_tests::Sandbox;
 use basecase_tests::causes::{assert_first, causes, causes_on_postgres};
 
-/// Two runs at a time: each waits for its servers half of the time, and more of them would take each other's processors.
-fn turn(of: usize) -> MutexGuard<'static, ()> {
-    static TURNS: [Mutex<()>; 2] = [Mutex::new(()), Mutex::new(())];
-    TURNS[of].lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[test]
 fn a_smaller_cache() {
-    let _turn = turn(1);
     let workload = ["--workload", "oltp_point_select", "--rows", "30000", "--threads", "2", "--seconds", "3"];
     let causes =
         causes_on_postgres("shared_buffers = 128MB", "shared_buffers = 1MB", "oltp_point_select", &workload);
@@ -23,7 +15,6 @@ fn a_smaller_cache() {
 
 #[test]
 fn another_plan() {
-    let _turn = turn(0);
     let planner = "enable_indexscan = off\nenable_bitmapscan = off\nenable_indexonlyscan = off";
     let workload = ["--workload", "oltp_point_select", "--rows", "5000", "--threads", "2", "--seconds", "3"];
     let causes = causes_on_postgres("", planner, "oltp_point_select", &workload);
@@ -36,7 +27,6 @@ fn another_plan() {
 
 #[test]
 fn more_context_switches() {
-    let _turn = turn(1);
     // A scan through a cache that is too small reads ahead: by itself, or by asking another process.
     let small = |method: &str| format!("shared_buffers = 8MB\nio_method = {method}");
     let workload = [
@@ -50,6 +40,8 @@ fn more_context_switches() {
         "1",
         "--seconds",
         "4",
+        "--warm-up-seconds",
+        "1",
     ];
     let causes = causes_on_postgres(&small("sync"), &small("worker"), "scan_range=100", &workload);
     assert_first(&causes, "more context switches", "io_method sync → worker");
@@ -57,7 +49,6 @@ fn more_context_switches() {
 
 #[test]
 fn a_default_that_a_version_changed_is_to_be_tried() {
-    let _turn = turn(0);
     let sandbox = Sandbox::new();
     fs::write(sandbox.path().join("my.conf"), "innodb_buffer_pool_size = 128M\n").unwrap();
     let workload = ["--workload", "oltp_insert", "--rows", "5000", "--threads", "2", "--seconds", "4"];

@@ -1,5 +1,4 @@
 //! A profile as a user orders it: the same steps a second time, pictures, and functions in the explanation.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -151,7 +151,8 @@ fn a_candidate_that_fails_leaves_the_others_their_rounds() {
 #[test]
 fn what_was_measured_otherwise_is_kept_apart_and_said() {
     let sandbox = Sandbox::new();
-    let list = point_queries("compare", &["sqlite@wal_normal", "sqlite@rollback_full"], &["--seconds", "1"]);
+    let times = ["--seconds", "1", "--warm-up-seconds", "0"];
+    let list = point_queries("compare", &["sqlite@wal_normal", "sqlite@rollback_full"], &times);
     let measure = |command: &mut Command| {
         let output = command.current_dir(sandbox.path()).output().unwrap();
         assert!(output.status.success(), "{}", sandbox.transcript(&output));

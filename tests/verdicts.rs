@@ -1,5 +1,5 @@
-//! Verdicts on real servers, and what is made of them: exit codes for pipelines, histories, bisections and calibrations. Apart from tests that
-//! keep the machine busy, and with the times that measurements have.
+//! Verdicts on real servers, and what is made of them: exit codes for pipelines, histories, bisections, calibrations, causes and profiles. Apart
+//! from tests that keep the machine busy, and with the times that measurements have.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs::{self, File};
@@ -15,7 +15,9 @@ use basecase_workload::Dialect;
 use serde_json::Value;
 
 mod explained_settings;
+mod planted_causes;
 mod planted_in_rounds;
+mod profile;
 
 /// The first is the fastest.
 const VERSIONS: [&str; 4] = ["sqlite@wal_normal", "sqlite@./v0.conf", "sqlite@./v1.conf", "sqlite@./v2.conf"];
@@ -179,7 +181,7 @@ fn experiments_with_one_base_case_make_a_history_of_dates(sandbox: &Sandbox) {
     );
 
     // The rounds also tell what a single run is worth.
-    let once = point_queries("compare", &VERSIONS[..2], &["--seconds", "1"]);
+    let once = point_queries("compare", &VERSIONS[..2], &["--seconds", "1", "--warm-up-seconds", "0"]);
     let output = sandbox.output(&[&once[..], &["--json"]].concat());
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let steps = report["steps"].as_array().unwrap().iter();

@@ -1,5 +1,5 @@
-//! Pages as a browser shows them: nothing overflows, nothing fails to load, charts draw and every fold opens, at three widths, light
-//! and dark.
+//! Pages as a browser shows them: nothing overflows, nothing fails to load, charts draw and every fold opens, at three widths, and in the
+//! dark at one of them.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -102,31 +102,33 @@ fn pages_are_whole_at_every_width_and_in_both_schemes() {
         let text = fs::read_to_string(&path).unwrap();
         fs::write(path, text.replacen("<head>", "<head><script src=\"../browser.js\"></script>", 1)).unwrap();
     }
-    let check = |dark: bool| {
-        let said = show(&browser, folder.path(), &pages, dark);
+    let check = |dark: bool, widths: &[u32]| {
+        let said = show(&browser, folder.path(), &pages, dark, widths);
         let problems: Vec<&str> = said.split("<p>").filter(|line| line.starts_with("PROBLEM")).collect();
-        assert!(problems.is_empty(), "dark: {dark}\n{}", problems.join("\n"));
-        let seen = format!("SEEN {} views, ", pages.len() * WIDTHS.len());
+        assert!(problems.is_empty(), "dark: {dark}, {widths:?}\n{}", problems.join("\n"));
+        let views = pages.len() * widths.len();
+        let seen = format!("SEEN {views} views, ");
         let charts = said.split(&seen).nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
-        assert!(charts.is_some_and(|charts: u32| charts > 1000), "not all views were seen:\n{said}");
+        assert!(charts.is_some_and(|charts: usize| charts > 5 * views), "not all views were seen:\n{said}");
     };
-    // A browser keeps one processor busy.
+    let [phone, tablet, screen] = WIDTHS;
+    // A browser keeps one processor busy. Colours are the same at every width.
     std::thread::scope(|scope| {
-        for dark in [false, true] {
-            scope.spawn(move || check(dark));
-        }
+        scope.spawn(|| check(false, &[phone, tablet]));
+        check(false, &[screen]);
+        check(true, &[tablet]);
     });
 }
 
-/// Shows all pages at all widths and returns the document with the results.
-fn show(browser: &Tool, folder: &Path, pages: &[String], dark: bool) -> String {
+/// Shows all pages at these widths and returns the document with the results.
+fn show(browser: &Tool, folder: &Path, pages: &[String], dark: bool, widths: &[u32]) -> String {
     let page = |page: &String| {
         let fits = page == "insert-benchmark/index.html";
         serde_json::json!({ "page": page, "height": fits.then_some(SCREEN) })
     };
     let pages: Vec<serde_json::Value> = pages.iter().map(page).collect();
-    let work = serde_json::json!({ "pages": pages, "widths": WIDTHS, "dark": dark });
-    let driver = folder.join(format!("browser-{}.html", if dark { "dark" } else { "light" }));
+    let work = serde_json::json!({ "pages": pages, "widths": widths, "dark": dark });
+    let driver = folder.join(format!("browser-{dark}-{}.html", widths[0]));
     fs::write(&driver, include_str!("browser.html").replace("WORK", &work.to_string())).unwrap();
     let profile = tempfile::tempdir().unwrap();
     let said = profile.path().join("said");

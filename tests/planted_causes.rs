@@ -7,7 +7,7 @@ use basecase_tests::causes::{assert_first, causes, causes_on_postgres};
 
 #[test]
 fn a_smaller_cache() {
-    let workload = ["--workload", "oltp_point_select", "--rows", "30000", "--threads", "2", "--seconds", "3"];
+    let workload = ["--workload", "oltp_point_select", "--rows", "30000", "--threads", "1", "--seconds", "3"];
     let causes =
         causes_on_postgres("shared_buffers = 128MB", "shared_buffers = 1MB", "oltp_point_select", &workload);
     assert_first(&causes, "more pages that the server's cache lacked", "shared_buffers 128MB → 1MB");
@@ -16,7 +16,7 @@ fn a_smaller_cache() {
 #[test]
 fn another_plan() {
     let planner = "enable_indexscan = off\nenable_bitmapscan = off\nenable_indexonlyscan = off";
-    let workload = ["--workload", "oltp_point_select", "--rows", "5000", "--threads", "2", "--seconds", "3"];
+    let workload = ["--workload", "oltp_point_select", "--rows", "5000", "--threads", "1", "--seconds", "3"];
     let causes = causes_on_postgres("", planner, "oltp_point_select", &workload);
     assert_first(
         &causes,
@@ -51,7 +51,7 @@ fn more_context_switches() {
 fn a_default_that_a_version_changed_is_to_be_tried() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.path().join("my.conf"), "innodb_buffer_pool_size = 128M\n").unwrap();
-    let workload = ["--workload", "oltp_insert", "--rows", "5000", "--threads", "2", "--seconds", "4"];
+    let workload = ["--workload", "oltp_insert", "--rows", "5000", "--threads", "1", "--seconds", "4"];
     let causes =
         causes(&sandbox, &["mysql:5.7.22@my.conf", "mysql:8.0.31@my.conf"], "oltp_insert", &workload);
     assert!(

@@ -9,9 +9,15 @@ use crate::words::{
     what_became, work_error, work_percent,
 };
 
-/// How to read the tables of work.
-const READING: &str = "Instructions that the server executes for an operation, and the change in per cent of the base case \
-                       with its interval. More work is no time: it says nothing of the kernel, caches and waiting.";
+/// How to read a table of work that shows this of a change.
+fn reading(shown: &str) -> String {
+    format!(
+        "Instructions that the server executes for an operation{shown}. More work is no time: it says nothing of the kernel, caches and waiting."
+    )
+}
+
+/// The change with its interval.
+const CHANGE: &str = ", and the change in per cent of the base case with its interval";
 /// Most functions in a table.
 const MOST: usize = 12;
 
@@ -45,9 +51,14 @@ pub(crate) fn overview(results: &Results<'_>, counts: &Counts<'_>) -> Table {
         }
     };
     let base = Column::numbers("base case", "instructions per operation");
+    let shown = match contenders.len() {
+        0 => "",
+        1 => CHANGE,
+        _ => ", and the change in per cent of the base case with its verdict",
+    };
     Table {
         caption: "Instructions per operation".into(),
-        reading: READING.into(),
+        reading: reading(shown),
         corner: "step",
         columns: std::iter::once(base).chain(others).collect(),
         rows: rows.collect(),
@@ -162,7 +173,7 @@ pub(crate) fn of_step(results: &Results<'_>, step: usize) -> Option<Table> {
     );
     (!rows.is_empty()).then(|| Table {
         caption: format!("{} instructions per {}", facts.label, operation_of(counts, step)),
-        reading: READING.into(),
+        reading: reading(CHANGE),
         corner: "candidate",
         columns,
         rows,

@@ -7,8 +7,8 @@ use basecase_analysis::{
 use basecase_stats::Agreement;
 
 use super::{
-    EffectWords as _, JudgedWords as _, distinctive, duration, function_name, margin, percent_text,
-    transition, work_answer, work_words,
+    EffectWords as _, JudgedWords as _, brief_name, distinctive, duration, margin, percent_text, transition,
+    work_answer, work_words,
 };
 
 /// The answer: in rounds a sentence for each contender, those with the most changes first, with the cause of the clearest, and of single
@@ -166,7 +166,7 @@ pub(crate) fn cause(results: &Results<'_>, step: usize, candidate: usize) -> Opt
 pub(crate) fn changed_work(results: &Results<'_>, step: usize, candidate: usize) -> Option<String> {
     let work = results.work(step, candidate).filter(|work| work.verdict().is_change())?;
     let causes = results.counts?.causes(step, candidate);
-    let function = causes.as_ref().and_then(Causes::largest).map(|mover| function_name(&mover.function));
+    let function = causes.as_ref().and_then(Causes::largest).map(|mover| brief_name(&mover.function));
     let function = function.map(|name| format!(" ({name})")).unwrap_or_default();
     Some(format!("{}{function}", work_words(work)))
 }

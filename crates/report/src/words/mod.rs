@@ -45,7 +45,7 @@ pub(crate) use setting_effect::left_of_change;
 pub(crate) use value::{NOT_AVAILABLE, brief, first, grouped, number};
 pub use work::nodes_left_out;
 pub(crate) use work::{
-    agreement, answers, cause_notes, count_failures, count_warnings, function_name, how_counted,
+    agreement, answers, brief_name, cause_notes, count_failures, count_warnings, function_name, how_counted,
     instructions, instructions_changed, largest_mover, luck_lines, merged_note, mover_change, mover_sentence,
     operation_of, operation_word, place, share, what_became, work_answer, work_error, work_percent,
     work_words,

@@ -111,7 +111,7 @@ fn answer(results: &Results<'_>, counts: &Counts<'_>, candidate: usize, summary:
         let work = changes.iter().find(|work| work.candidate == candidate && work.verdict() == verdict)?;
         let label = &results.experiment.steps.get(work.step)?.label;
         let causes = counts.causes(work.step, candidate);
-        let function = causes.as_ref().and_then(Causes::largest).map(|mover| mover.function.name);
+        let function = causes.as_ref().and_then(Causes::largest).map(|mover| brief_name(&mover.function));
         let function = function.map(|name| format!(" ({name})")).unwrap_or_default();
         Some(format!(", most {label} {}{function}", rounded(percent(work.effect().ratio).abs())))
     };
@@ -197,6 +197,32 @@ pub(crate) fn function_name(function: &FunctionWork<'_>) -> String {
         UNKNOWN_OBJECT if function.is_without_symbols() => "code of no known file".to_owned(),
         object if function.is_without_symbols() => format!("all of {object}"),
         _ => function.name.to_owned(),
+    }
+}
+
+/// The same in a sentence that has other things to tell: a name of C++ without its parameters.
+pub(crate) fn brief_name(function: &FunctionWork<'_>) -> String {
+    without_parameters(&function_name(function)).to_owned()
+}
+
+/// A demangled name up to its list of parameters, which is the last pair of parentheses.
+fn without_parameters(name: &str) -> &str {
+    let signature = name.strip_suffix(" const").unwrap_or(name);
+    if !signature.ends_with(')') {
+        return name;
+    }
+    let mut depth = 0;
+    let opening = signature.char_indices().rev().find(|(_, character)| {
+        match character {
+            ')' => depth += 1,
+            '(' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    });
+    match opening {
+        Some((at, _)) if at > 0 => &signature[..at],
+        _ => name,
     }
 }
 
@@ -389,4 +415,26 @@ fn cell_name(results: &Results<'_>, (step, candidate): (usize, usize)) -> String
     let step = results.experiment.steps.get(step).map_or("", |facts| &facts.label);
     let candidate = results.experiment.candidates.get(candidate).map_or("", |facts| &facts.name.0);
     format!("{candidate} on {step}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_brief_name_of_a_function_has_no_parameters() {
+        let names = [
+            ("pg_checksum_page", "pg_checksum_page"),
+            ("row_sel(sel_node_t*, que_thr_t*)", "row_sel"),
+            ("Item_func::val_int() const", "Item_func::val_int"),
+            ("Less::operator()(int, void (*)(int))", "Less::operator()"),
+            ("(anonymous namespace)::hash", "(anonymous namespace)::hash"),
+            ("all of mysqld", "all of mysqld"),
+            ("(no symbols)", "(no symbols)"),
+            ("half)", "half)"),
+        ];
+        for (whole, brief) in names {
+            assert_eq!(without_parameters(whole), brief);
+        }
+    }
 }

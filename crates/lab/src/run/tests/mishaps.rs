@@ -99,6 +99,45 @@ fn a_call_that_fails_costs_its_candidate_a_trial_and_the_same_command_tries_agai
 }
 
 #[test]
+fn who_failed_a_step_is_out_of_it_and_nobody_is_measured_without_the_base_case() {
+    let candidates = vec!["sqlite@wal_normal", "sqlite@rollback_full", "sqlite@default"];
+    let scenario = Scenario { candidates, ..in_rounds(5) };
+    let mut undisturbed = slower_by(0.5);
+    Laboratory::new().run(&scenario, &mut undisturbed).unwrap();
+    let is_turns = |call: &Call| matches!(call, Call::Turns { .. });
+    for (at, _) in undisturbed.calls().iter().enumerate().filter(|(_, call)| is_turns(call)) {
+        let laboratory = Laboratory::new();
+        let mut fake = slower_by(0.5).with(at, Mishap::Failure);
+        laboratory.run(&scenario, &mut fake).unwrap();
+        let trials = laboratory.trials(&scenario);
+        let failed = trials.iter().find(|trial| !trial.is_complete()).unwrap();
+        for call in &fake.calls()[at + 1..] {
+            let Call::Turns { step, candidates, .. } = call else { continue };
+            let context = format!("failure of call {at}: {call:?}");
+            assert!(candidates.iter().any(|candidate| candidate.contains("wal")), "{context}");
+            assert!(*step != failed.step || !candidates.contains(&failed.candidate), "{context}");
+        }
+    }
+}
+
+#[test]
+fn data_that_is_whole_is_used_again_unless_the_user_wants_it_rebuilt() {
+    let mut undisturbed = slower_by(0.5);
+    Laboratory::new().run(&classic(), &mut undisturbed).unwrap();
+    let is_settled = |call: &Call| matches!(call, Call::Settle { .. });
+    let at = undisturbed.calls().iter().position(is_settled).unwrap();
+    for rebuilds in [false, true] {
+        let laboratory = Laboratory::new();
+        laboratory.run(&classic(), &mut slower_by(0.5).with(at, Mishap::Interrupt)).unwrap();
+        let mut again = slower_by(0.5);
+        let scenario = Scenario { options: RunOptions { rebuilds, ..RunOptions::default() }, ..classic() };
+        laboratory.run(&scenario, &mut again).unwrap();
+        let is_rebuilt = again.calls().iter().any(|call| matches!(call, Call::Execute { .. }));
+        assert_eq!(is_rebuilt, rebuilds);
+    }
+}
+
+#[test]
 fn what_servers_reported_stays_when_the_same_command_asks_none() {
     for scenario in all_scenarios() {
         let laboratory = Laboratory::new();

@@ -167,9 +167,9 @@ fn a_budget_ends_before_a_round_that_does_not_fit_and_one_there_is_in_any_case()
             assert!(fake.calls().iter().all(is_short), "no more work than the budget has room for");
             // It is known by now that nothing fits.
             laboratory.run(&scenario, &mut fake).unwrap();
-            let rounds = laboratory.rounds(&scenario);
-            let again = rounds[&(READ.to_owned(), "sqlite3541.wal_normal".to_owned())].len();
-            assert_eq!(again, 2, "the same command has another round");
+            let mut rounds = laboratory.rounds(&scenario);
+            rounds.retain(|(step, _), _| step != "load");
+            assert!(rounds.values().all(|rounds| rounds.len() == 2), "another one of each step: {rounds:?}");
         }
     }
 }

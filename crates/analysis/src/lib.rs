@@ -56,7 +56,7 @@ pub use configs::{DistinctConfig, differing_settings, distinct_builds, distinct_
 pub use context::{Warning, kept_apart, replicates, toolchains, warnings};
 pub use counts::{
     Causes, CellCount, Counted, Counts, FunctionSide, FunctionWork, Luck, Mover, MoverKind, SHOWN_SHARE,
-    Work, WorkSummary,
+    Work, WorkSummary, without_parameters,
 };
 pub use dry_run::{
     DryRun, DryStep, Expected, MissingBuild, Planned, PlannedDisk, PlannedMemory, PlannedProtocol,

@@ -197,6 +197,27 @@ impl<'a> Samples<'a> {
     }
 }
 
+/// A function's name without its parameters, whose types change with the versions of C++ programs: up to the last pair of parentheses.
+pub fn without_parameters(name: &str) -> &str {
+    let signature = name.strip_suffix(" const").unwrap_or(name);
+    if !signature.ends_with(')') {
+        return name;
+    }
+    let mut depth = 0;
+    let opening = signature.char_indices().rev().find(|(_, character)| {
+        match character {
+            ')' => depth += 1,
+            '(' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    });
+    match opening {
+        Some((at, _)) if at > 0 => &signature[..at],
+        _ => name,
+    }
+}
+
 /// The name of an object without version and hash, e.g. `libicuuc` of `libicuuc-1f0a5bc2.so.63`.
 fn stem(object: &str) -> &str {
     let name = object.split(".so").next().unwrap_or(object);
@@ -219,6 +240,22 @@ fn median(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parameters_are_the_last_pair_of_parentheses() {
+        let names = [
+            ("pg_checksum_page", "pg_checksum_page"),
+            ("row_sel(sel_node_t*, que_thr_t*)", "row_sel"),
+            ("Item_func::val_int() const", "Item_func::val_int"),
+            ("Less::operator()(int, void (*)(int))", "Less::operator()"),
+            ("(anonymous namespace)::hash", "(anonymous namespace)::hash"),
+            ("(no symbols)", "(no symbols)"),
+            ("half)", "half)"),
+        ];
+        for (whole, brief) in names {
+            assert_eq!(without_parameters(whole), brief);
+        }
+    }
 
     #[test]
     fn versions_of_a_library_are_one_object() {

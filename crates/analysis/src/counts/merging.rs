@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::function::FunctionWork;
+use super::function::{FunctionWork, without_parameters};
 use super::mover::{Mover, MoverKind};
 
 /// The least letters of a name for a longer one that begins with it to be kin, e.g. `ExecScan` and `ExecScanFetch`.
@@ -74,15 +74,15 @@ fn renamed<'a>(
 /// Whether `new` is what `old` was: called as often, by the same function where that is known, and with the same work below it.
 fn is_renamed(old: &FunctionWork<'_>, new: &FunctionWork<'_>, files: &Files<'_>) -> bool {
     let (before, after) = (&old.base, &new.contender);
-    let is_alike = files.is_telling(old, new) || strsim::jaro(bare(old.name), bare(new.name)) >= ALIKE_NAMES;
+    let is_alike = files.is_telling(old, new)
+        || strsim::jaro(without_parameters(old.name), without_parameters(new.name)) >= ALIKE_NAMES;
     let is_called_alike = if before.callers.is_empty() || after.callers.is_empty() {
         is_alike
     } else {
         (is_alike || before.calls > TELLING_CALLS)
-            && before
-                .callers
-                .iter()
-                .any(|caller| after.callers.iter().any(|other| bare(caller) == bare(other)))
+            && before.callers.iter().any(|caller| {
+                after.callers.iter().any(|other| without_parameters(caller) == without_parameters(other))
+            })
     };
     let nearness = if is_alike { ALIKE } else { SAME };
     is_called_alike
@@ -119,11 +119,6 @@ impl<'a> Files<'a> {
 
 fn is_near(one: f64, other: f64, share: f64) -> bool {
     (one - other).abs() <= share * one.abs().max(other.abs())
-}
-
-/// A function's name without its parameters, whose types change with the versions of C++ programs.
-fn bare(name: &str) -> &str {
-    name.split('(').next().unwrap_or(name)
 }
 
 /// The file's name without its folders, which differ between builds.

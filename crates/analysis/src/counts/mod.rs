@@ -17,7 +17,7 @@ pub use self::cause::{Causes, Luck, SHOWN_SHARE};
 pub use self::cell::CellCount;
 pub(crate) use self::cell::ends;
 use self::function::is_without_symbols;
-pub use self::function::{FunctionSide, FunctionWork};
+pub use self::function::{FunctionSide, FunctionWork, without_parameters};
 pub use self::judgement::Work;
 pub use self::mover::{Mover, MoverKind};
 

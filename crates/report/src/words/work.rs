@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use basecase_analysis::{
     Causes, CellCount, Counts, Effect, FunctionWork, Luck, Mover, MoverKind, Results, TimeChange, Work,
-    WorkSummary, percent, percent_of_logarithm,
+    WorkSummary, percent, percent_of_logarithm, without_parameters,
 };
 use basecase_model::{CandidateFacts, CountEngine, OperationClass};
 use basecase_stats::{Agreement, Qualifier, Verdict, WorkVerdict};
@@ -202,27 +202,10 @@ pub(crate) fn function_name(function: &FunctionWork<'_>) -> String {
 
 /// The same in a sentence that has other things to tell: a name of C++ without its parameters.
 pub(crate) fn brief_name(function: &FunctionWork<'_>) -> String {
-    without_parameters(&function_name(function)).to_owned()
-}
-
-/// A demangled name up to its list of parameters, which is the last pair of parentheses.
-fn without_parameters(name: &str) -> &str {
-    let signature = name.strip_suffix(" const").unwrap_or(name);
-    if !signature.ends_with(')') {
-        return name;
-    }
-    let mut depth = 0;
-    let opening = signature.char_indices().rev().find(|(_, character)| {
-        match character {
-            ')' => depth += 1,
-            '(' => depth -= 1,
-            _ => {}
-        }
-        depth == 0
-    });
-    match opening {
-        Some((at, _)) if at > 0 => &signature[..at],
-        _ => name,
+    if function.is_without_symbols() {
+        function_name(function)
+    } else {
+        without_parameters(function.name).to_owned()
     }
 }
 
@@ -415,26 +398,4 @@ fn cell_name(results: &Results<'_>, (step, candidate): (usize, usize)) -> String
     let step = results.experiment.steps.get(step).map_or("", |facts| &facts.label);
     let candidate = results.experiment.candidates.get(candidate).map_or("", |facts| &facts.name.0);
     format!("{candidate} on {step}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_brief_name_of_a_function_has_no_parameters() {
-        let names = [
-            ("pg_checksum_page", "pg_checksum_page"),
-            ("row_sel(sel_node_t*, que_thr_t*)", "row_sel"),
-            ("Item_func::val_int() const", "Item_func::val_int"),
-            ("Less::operator()(int, void (*)(int))", "Less::operator()"),
-            ("(anonymous namespace)::hash", "(anonymous namespace)::hash"),
-            ("all of mysqld", "all of mysqld"),
-            ("(no symbols)", "(no symbols)"),
-            ("half)", "half)"),
-        ];
-        for (whole, brief) in names {
-            assert_eq!(without_parameters(whole), brief);
-        }
-    }
 }

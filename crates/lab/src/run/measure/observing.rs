@@ -278,19 +278,18 @@ fn between(points: &[(f64, f64)], at: f64) -> Option<f64> {
 /// How the memory of the server's control group was used in the second in which most was charged to it. At the end of a step
 /// it would be less: sessions free what they took when they end, and some end before others.
 pub(crate) fn memory_at_most(tracks: &[Track]) -> Measures {
-    let values = |name: &str| tracks.iter().find(|track| track.name == name).map(|track| &track.values);
+    let is_level =
+        |track: &&Track| track.kind == TrackKind::Level && track.name.starts_with(names::GROUP_PREFIX);
+    let levels: Vec<&Track> = tracks.iter().filter(is_level).collect();
+    let charged = levels.iter().find(|track| track.name == names::GROUP_MEMORY_BYTES);
+    let fullest = charged.and_then(|track| {
+        track.values.iter().enumerate().max_by(|(_, one), (_, other)| one.total_cmp(other))
+    });
     let mut measures = Measures::new();
-    let fullest = values(names::GROUP_MEMORY_BYTES)
-        .and_then(|charged| charged.iter().enumerate().max_by(|(_, one), (_, other)| one.total_cmp(other)));
     let Some((second, _)) = fullest else { return measures };
-    for name in [
-        names::GROUP_MEMORY_BYTES,
-        names::GROUP_CACHED_BYTES,
-        names::GROUP_ANONYMOUS_BYTES,
-        names::GROUP_SHARED_BYTES,
-    ] {
-        if let Some(bytes) = values(name).and_then(|values| values.get(second)) {
-            measures.set(name, f64::from(*bytes));
+    for track in levels {
+        if let Some(bytes) = track.values.get(second) {
+            measures.set(&track.name, f64::from(*bytes));
         }
     }
     measures

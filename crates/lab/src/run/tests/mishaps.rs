@@ -6,11 +6,11 @@ use super::*;
 /// Rounds of a chain.
 const CHAINS: u32 = 2;
 
-/// How many calls a run makes that nothing happens to.
-fn calls_of(scenario: &Scenario) -> usize {
+/// The calls that a run makes that nothing happens to.
+fn calls_of(scenario: &Scenario) -> Vec<Call> {
     let mut fake = slower_by(0.5);
     Laboratory::new().run(scenario, &mut fake).unwrap();
-    fake.calls().len()
+    fake.calls()
 }
 
 fn all_scenarios() -> [Scenario; 3] {
@@ -41,7 +41,7 @@ fn complete(laboratory: &Laboratory, scenario: &Scenario) -> BTreeMap<(String, u
 
 /// Lets something happen at each call, and the same command go on to its end.
 fn at_each_call(scenario: &Scenario, mishap: Mishap) {
-    for at in 0..calls_of(scenario) {
+    for at in 0..calls_of(scenario).len() {
         let context = format!("{mishap:?} at call {at}");
         let laboratory = Laboratory::new();
         let mut fake = slower_by(0.5).with(at, mishap);
@@ -76,7 +76,7 @@ fn a_run_that_is_stopped_at_any_call_goes_on_and_loses_nothing() {
 #[test]
 fn a_call_that_fails_costs_its_candidate_a_trial_and_the_same_command_tries_again() {
     for scenario in all_scenarios() {
-        for at in 0..calls_of(&scenario) {
+        for at in 0..calls_of(&scenario).len() {
             let context = format!("failure of call {at}");
             let laboratory = Laboratory::new();
             let mut fake = slower_by(0.5).with(at, Mishap::Failure);
@@ -102,10 +102,9 @@ fn a_call_that_fails_costs_its_candidate_a_trial_and_the_same_command_tries_agai
 fn who_failed_a_step_is_out_of_it_and_nobody_is_measured_without_the_base_case() {
     let candidates = vec!["sqlite@wal_normal", "sqlite@rollback_full", "sqlite@default"];
     let scenario = Scenario { candidates, ..in_rounds(5) };
-    let mut undisturbed = slower_by(0.5);
-    Laboratory::new().run(&scenario, &mut undisturbed).unwrap();
-    let is_turns = |call: &Call| matches!(call, Call::Turns { .. });
-    for (at, _) in undisturbed.calls().iter().enumerate().filter(|(_, call)| is_turns(call)) {
+    let calls = calls_of(&scenario);
+    let is_turns = |at: &usize| matches!(calls[*at], Call::Turns { .. });
+    for at in (0..calls.len()).filter(is_turns) {
         let laboratory = Laboratory::new();
         let mut fake = slower_by(0.5).with(at, Mishap::Failure);
         laboratory.run(&scenario, &mut fake).unwrap();
@@ -122,10 +121,8 @@ fn who_failed_a_step_is_out_of_it_and_nobody_is_measured_without_the_base_case()
 
 #[test]
 fn data_that_is_whole_is_used_again_unless_the_user_wants_it_rebuilt() {
-    let mut undisturbed = slower_by(0.5);
-    Laboratory::new().run(&classic(), &mut undisturbed).unwrap();
     let is_settled = |call: &Call| matches!(call, Call::Settle { .. });
-    let at = undisturbed.calls().iter().position(is_settled).unwrap();
+    let at = calls_of(&classic()).iter().position(is_settled).unwrap();
     for rebuilds in [false, true] {
         let laboratory = Laboratory::new();
         laboratory.run(&classic(), &mut slower_by(0.5).with(at, Mishap::Interrupt)).unwrap();

@@ -8,8 +8,8 @@ use std::sync::PoisonError;
 
 use basecase_model::{PROTOCOL_REVISION, Trial, names};
 use basecase_tests::running::{
-    HARDLY_SETTLES, KILLS_FOR_MEMORY, MICROBENCHMARKS, ONE_ROUND, PLACES, Point, Running, SHORT_TIMES, SMALL,
-    assert_nothing_runs, by_round, in_rounds, point_queries, signal, trials,
+    HARDLY_SETTLES, KILLS_FOR_MEMORY, MICROBENCHMARKS, ONE_ROUND, ONE_SECOND, PLACES, Point, Running,
+    SHORT_TIMES, SMALL, TWO_CONFIGS, assert_nothing_runs, by_round, in_rounds, point_queries, signal, trials,
 };
 use basecase_tests::{Sandbox, program};
 use serde_json::Value;
@@ -151,8 +151,7 @@ fn a_candidate_that_fails_leaves_the_others_their_rounds() {
 #[test]
 fn what_was_measured_otherwise_is_kept_apart_and_said() {
     let sandbox = Sandbox::new();
-    let times = ["--seconds", "1", "--warm-up-seconds", "0"];
-    let list = point_queries("compare", &["sqlite@wal_normal", "sqlite@rollback_full"], &times);
+    let list = point_queries("compare", &TWO_CONFIGS, &ONE_SECOND);
     let measure = |command: &mut Command| {
         let output = command.current_dir(sandbox.path()).output().unwrap();
         assert!(output.status.success(), "{}", sandbox.transcript(&output));

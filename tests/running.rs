@@ -38,6 +38,9 @@ pub const ONE_LOAD: [&str; 2] = ["--loads", "1"];
 /// Schedules as they are, with times fifty times shorter: for whatever no verdict is wanted of.
 pub const SHORT_TIMES: [&str; 2] = ["--timing", "1/50"];
 
+/// Single runs of a second, without a warm-up.
+pub const ONE_SECOND: [&str; 4] = ["--seconds", "1", "--warm-up-seconds", "0"];
+
 /// The arguments for point queries.
 pub fn point_queries<'a>(command: &'a str, candidates: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     let steps = ["point-query"];

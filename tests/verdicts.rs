@@ -9,7 +9,8 @@ use basecase_load::SessionHistories;
 use basecase_model::{Slice, Trial, names};
 use basecase_tests::Sandbox;
 use basecase_tests::running::{
-    ONE_LOAD, Running, SHORT_ROUNDS, SHORT_ROUNDS_OF_SEVERAL, by_round, in_rounds, point_queries, trials,
+    ONE_LOAD, ONE_SECOND, Running, SHORT_ROUNDS, SHORT_ROUNDS_OF_SEVERAL, by_round, in_rounds, point_queries,
+    trials,
 };
 use basecase_workload::Dialect;
 use serde_json::Value;
@@ -181,7 +182,7 @@ fn experiments_with_one_base_case_make_a_history_of_dates(sandbox: &Sandbox) {
     );
 
     // The rounds also tell what a single run is worth.
-    let once = point_queries("compare", &VERSIONS[..2], &["--seconds", "1", "--warm-up-seconds", "0"]);
+    let once = point_queries("compare", &VERSIONS[..2], &ONE_SECOND);
     let output = sandbox.output(&[&once[..], &["--json"]].concat());
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let steps = report["steps"].as_array().unwrap().iter();

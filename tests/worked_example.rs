@@ -13,11 +13,8 @@ const STEPS: [&str; 10] =
     ["l.i0", "l.x", "l.i1", "l.i2", "qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000"];
 const LABELS: [&str; 10] =
     ["l.i0", "l.x", "l.i1", "l.i2", "qr100.L1", "qp100.L2", "qr500.L3", "qp500.L4", "qr1000.L5", "qp1000.L6"];
-/// Insert statements of each step in the worked example, where the steps that read take so many seconds.
-fn rounds(seconds: u64) -> [u64; 10] {
-    let [r100, r500, r1000] = [100, 500, 1000].map(|rate| rate * seconds / 50);
-    [200, 1, 160, 400, r100, r100, r500, r500, r1000, r1000]
-}
+/// Insert statements of each step in the worked example, where the steps that read take a second.
+const ROUNDS: [u64; 10] = [200, 1, 160, 400, 2, 2, 10, 10, 20, 20];
 /// Connections that each step holds, by its number of roles.
 const ROLES: [usize; 10] = [2, 1, 3, 3, 4, 4, 4, 4, 4, 4];
 
@@ -51,9 +48,9 @@ fn states(report: &Value) -> Vec<[i64; 4]> {
 }
 
 /// What the roles of the worked example did, whatever the dbms.
-fn check_statements(trials: &[Trial], seconds: u64, index_statements: u64) {
+fn check_statements(trials: &[Trial], index_statements: u64) {
     assert_eq!(trials.len(), 10);
-    for (((trial, step), rounds), roles) in trials.iter().zip(STEPS).zip(rounds(seconds)).zip(ROLES) {
+    for (((trial, step), rounds), roles) in trials.iter().zip(STEPS).zip(ROUNDS).zip(ROLES) {
         assert_eq!((trial.step.as_str(), trial.is_complete()), (step, true));
         assert_eq!(trial.roles.len(), roles, "{step}");
         let statements = |class| trial.roles_of(class).map(|role| role.statements).sum::<u64>();
@@ -89,7 +86,7 @@ fn share_of_ids(trial: &Trial) -> f64 {
     table.rows.unwrap() as f64 / (table.max_id.unwrap() - table.min_id.unwrap() + 1) as f64
 }
 
-const WORKED_EXAMPLE: [&str; 4] = ["--rows", "20000", "--writes", "10000"];
+const WORKED_EXAMPLE: [&str; 6] = ["--rows", "20000", "--writes", "10000", "--seconds", "1"];
 
 /// Steps of the worked example for the model: rows, rows of a commit, and whether as many are deleted.
 fn worked_steps(seconds: i64) -> Vec<(i64, i64, bool)> {
@@ -119,11 +116,10 @@ fn the_model_of_postgres_has_the_worked_example() {
 #[test]
 fn worked_example_on_postgres() {
     let sandbox = Sandbox::new();
-    let (report, trials) =
-        run(&sandbox, "postgres:17.11", &[&WORKED_EXAMPLE[..], &["--seconds", "1"]].concat());
+    let (report, trials) = run(&sandbox, "postgres:17.11", &WORKED_EXAMPLE);
     assert_eq!(states(&report), naive_model(1000, &worked_steps(1)));
-    check_statements(&trials, 1, 3);
-    check_counters(&trials, 1);
+    check_statements(&trials, 3);
+    check_counters(&trials);
     for (step, label) in report["steps"].as_array().unwrap().iter().zip(LABELS) {
         let target = label.split_once('.').and_then(|(name, _)| name.get(2..)?.parse::<f64>().ok());
         assert_eq!(step["cells"][0]["sla"]["target"].as_f64(), target, "{label}");
@@ -131,8 +127,8 @@ fn worked_example_on_postgres() {
 }
 
 /// The server's own counters: a connection for each role, besides up to three that come and go before it, and every row.
-fn check_counters(trials: &[Trial], seconds: u64) {
-    for ((trial, roles), rounds) in trials.iter().zip(ROLES).zip(rounds(seconds)) {
+fn check_counters(trials: &[Trial]) {
+    for ((trial, roles), rounds) in trials.iter().zip(ROLES).zip(ROUNDS) {
         let counted = |name| trial.counters.get(name).unwrap() as u64;
         let connections = counted(names::SERVER_CONNECTIONS);
         assert!((roles as u64..=4 * roles as u64).contains(&connections), "{}: {connections}", trial.step);
@@ -148,13 +144,13 @@ fn check_counters(trials: &[Trial], seconds: u64) {
 /// The worked example on a dbms that gives out every id, with steps of a second.
 fn worked_example_without_gaps(candidate: &str, index_statements: u64) -> Vec<Trial> {
     let sandbox = Sandbox::new();
-    let (report, trials) = run(&sandbox, candidate, &[&WORKED_EXAMPLE[..], &["--seconds", "1"]].concat());
+    let (report, trials) = run(&sandbox, candidate, &WORKED_EXAMPLE);
     let low = [1, 1, 8001, 10001, 10101, 10201, 10701, 11201, 12201, 13201];
     let high = [20000, 20100, 28100, 30100, 30200, 30300, 30800, 31300, 32300, 33300];
     let expected: Vec<[i64; 4]> =
         low.into_iter().zip(high).map(|(low, high)| [high - low + 1, low, high, high]).collect();
     assert_eq!(states(&report), expected);
-    check_statements(&trials, 1, index_statements);
+    check_statements(&trials, index_statements);
     trials
 }
 
@@ -165,7 +161,7 @@ fn worked_example_without_gaps_on_sqlite() {
 
 #[test]
 fn worked_example_without_gaps_on_innodb() {
-    check_counters(&worked_example_without_gaps("mysql:8.0.31", 1), 1);
+    check_counters(&worked_example_without_gaps("mysql:8.0.31", 1));
 }
 
 /// Rows, smallest, largest id and the sequence's last value of one table after each step, when the one inserting session of a step takes

@@ -3,26 +3,12 @@
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use basecase_tests::Sandbox;
+use basecase_tests::running::{ONE_SECOND, point_queries};
 
-/// Point queries in one run, for a second.
-const POINT_QUERIES: [&str; 16] = [
-    "compare",
-    "sqlite@wal_normal",
-    "--workload",
-    "microbenchmarks",
-    "--list",
-    "point-query",
-    "--option",
-    "rows=100",
-    "--seconds",
-    "1",
-    "--warm-up-seconds",
-    "0",
-    "--data",
-    "data",
-    "--store",
-    "s.sqlite",
-];
+/// Point queries in one run.
+fn one_run() -> Vec<&'static str> {
+    point_queries("compare", &["sqlite@wal_normal"], &ONE_SECOND)
+}
 
 /// How the program ends when nobody reads what it prints.
 fn without_reader(sandbox: &Sandbox, arguments: &[&str]) -> ExitStatus {
@@ -35,7 +21,7 @@ fn without_reader(sandbox: &Sandbox, arguments: &[&str]) -> ExitStatus {
 #[test]
 fn defect_08_a_failure_is_in_the_exit_code_without_a_reader() {
     let sandbox = Sandbox::new();
-    assert!(without_reader(&sandbox, &POINT_QUERIES).success());
+    assert!(without_reader(&sandbox, &one_run()).success());
     assert!(sandbox.path().join("basecase-report/index.html").exists(), "pages are written without a reader");
     assert!(without_reader(&sandbox, &["store", "verify", "s.sqlite"]).success());
 
@@ -67,7 +53,7 @@ fn defect_06_messages_and_what_stores_hold_cannot_steer_the_terminal() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("no[U+001B][31m[U+202E]such[U+000D].sqlite"), "{told:?}");
 
-    assert!(sandbox.output(&POINT_QUERIES).status.success());
+    assert!(sandbox.output(&one_run()).status.success());
     let store = rusqlite::Connection::open(sandbox.path().join("s.sqlite")).unwrap();
     let name = "=1+1\u{1b}]0;title\u{7}\u{9b}2J\u{202e}";
     assert_eq!(
@@ -114,7 +100,7 @@ fn defect_26_a_single_run_beside_other_work_has_a_warning() {
     let sandbox = Sandbox::new();
     let hog = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
     let hogs = Hogs(vec![hog(), hog()]);
-    let output = sandbox.output(&POINT_QUERIES);
+    let output = sandbox.output(&one_run());
     drop(hogs);
     let told = sandbox.transcript(&output);
     assert!(told.contains("the machine was busy: others used"), "{told}");

@@ -76,6 +76,8 @@ pub(crate) enum Mishap {
     Interrupt,
     /// The call fails, where a call can.
     Failure,
+    /// Turns yield nothing, this time and whenever they are taken again.
+    Silence,
 }
 
 /// What a process that is killed leaves its stack with.
@@ -90,6 +92,8 @@ struct Machine {
     now: Instant,
     /// Directories in which a candidate is up.
     open: Vec<PathBuf>,
+    /// Whether tables look whole when a step that changes rows in place was broken off.
+    is_blind: bool,
 }
 
 impl Machine {
@@ -108,6 +112,10 @@ impl Machine {
     fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
+
+    fn is_silent(&self) -> bool {
+        matches!(self.mishap, Some((at, Mishap::Silence)) if at < self.calls.len())
+    }
 }
 
 /// The speed of a candidate in a step in a slice of a round, in operations per second.
@@ -119,20 +127,39 @@ pub(crate) struct Fake {
     speed: Box<Speed>,
     /// How long a step takes each candidate.
     pub(crate) seconds: f64,
+    /// How long a step takes that is executed and not measured.
+    pub(crate) unmeasured_seconds: f64,
 }
 
 impl Fake {
     /// In which candidates are so fast.
     pub(crate) fn new(speed: impl Fn(&str, &str, u32, u32) -> f64 + 'static) -> Fake {
         let stop = Arc::new(AtomicBool::new(false));
-        let machine =
-            Machine { calls: Vec::new(), mishap: None, stop, now: Instant::now(), open: Vec::new() };
-        Fake { machine: Rc::new(RefCell::new(machine)), speed: Box::new(speed), seconds: 1.0 }
+        let machine = Machine {
+            calls: Vec::new(),
+            mishap: None,
+            stop,
+            now: Instant::now(),
+            open: Vec::new(),
+            is_blind: false,
+        };
+        Fake {
+            machine: Rc::new(RefCell::new(machine)),
+            speed: Box::new(speed),
+            seconds: 1.0,
+            unmeasured_seconds: 0.0,
+        }
     }
 
     /// The same with something that happens at a call.
     pub(crate) fn with(self, at: usize, mishap: Mishap) -> Fake {
         self.machine.borrow_mut().mishap = Some((at, mishap));
+        self
+    }
+
+    /// The same for steps that change rows in place: tables that are half changed have all their rows.
+    pub(crate) fn blind(self) -> Fake {
+        self.machine.borrow_mut().is_blind = true;
         self
     }
 
@@ -279,7 +306,7 @@ impl Deployment for Folder {
     }
 
     fn holds(&mut self, _: &mut dyn WorkloadState) -> Result<bool> {
-        Ok(!self.done().iter().any(|step| step == BEGUN))
+        Ok(self.machine.borrow().is_blind || !self.done().iter().any(|step| step == BEGUN))
     }
 
     fn state(&mut self, _: &dyn WorkloadState, _: bool) -> Result<State> {
@@ -358,6 +385,7 @@ impl Bench for Fake {
         folder.execute(LOADED, true, is_load, || {
             folder.call(Call::Execute { candidate: folder.candidate.clone() })
         })?;
+        self.pass(self.unmeasured_seconds);
         Ok(StepOutcome {
             started_at: SystemTime::now(),
             opened: self.now(),
@@ -455,6 +483,9 @@ impl Bench for Fake {
             return broken_off(all_running[last], last, &error);
         }
         let mut trials = Vec::with_capacity(all_running.len());
+        if self.machine.borrow().is_silent() {
+            return Ok(Some(Interleaved { trials, is_broken_off: false }));
+        }
         for (position, running) in all_running.iter_mut().enumerate() {
             running.deployment.execute(&facts.name, changes, number == 0, || Ok(()))?;
             let candidate = &plan.candidates[running.candidate];

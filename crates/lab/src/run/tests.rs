@@ -1,5 +1,6 @@
 //! Schedules without servers: whatever is slow, fails, is stopped or killed, on a fake bench.
 
+mod budgets;
 mod chosen_steps;
 mod mishaps;
 mod nodes;
@@ -194,6 +195,9 @@ fn slower_by(share: f64) -> Fake {
         usual * (1.0 + 0.01 * noise(&format!("{candidate} {step}"), round, slice))
     })
 }
+
+const READ: &str = "point-query_range=100";
+const WRITE: &str = "insert_range=100";
 
 /// The turns among calls, as step and round.
 fn turns(calls: &[Call]) -> Vec<(String, u32)> {

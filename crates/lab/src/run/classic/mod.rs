@@ -9,7 +9,7 @@ use basecase_store::Detail;
 use super::bench::{Bench, Deployment as _};
 use super::deployment::Content;
 use super::measure::settling::unrest;
-use super::resume::{AFTER_RESTART, ON_REBUILT, ON_UNMEASURED};
+use super::resume::{AFTER_RESTART, ON_REBUILT, ON_UNMEASURED, forget_unmeasured};
 use super::{Run, failed_trial, is_wanted};
 use crate::message::explain;
 use crate::observer::Phase;
@@ -100,7 +100,8 @@ impl<B: Bench> Run<'_, B> {
         } else {
             self.phase(candidate, candidate.closing());
             // Whatever cannot be cleaned up must not keep the next candidate from running.
-            deployment.discard().unwrap_or_else(|error| Some(format!("cannot clean up: {}", explain(&error))))
+            let discarded = deployment.discard().and_then(|note| forget_unmeasured(candidate).map(|()| note));
+            discarded.unwrap_or_else(|error| Some(format!("cannot clean up: {}", explain(&error))))
         };
         if let Some(note) = note {
             self.note(&note);
@@ -149,13 +150,15 @@ impl<B: Bench> Run<'_, B> {
         if open.is_none() {
             self.phase(candidate, candidate.opening());
             *open = self.open(candidate, &candidate.directory, Content::Fresh)?;
+            forget_unmeasured(candidate)?;
         }
         let deployment = open.as_mut().context("the candidate was not opened")?;
         self.identify(index, deployment)?;
         if first > 0 && beginning == Beginning::Fresh {
             let is_chosen = self.options.steps.is_some();
             beginning = if is_chosen { Beginning::Unmeasured } else { Beginning::Rebuilt };
-            (workload_state, _) = self.rebuild(candidate, deployment, first)?;
+            (workload_state, _) =
+                self.unmeasured(candidate, |run| run.rebuild(candidate, deployment, first))?;
             progress.is_whole = !self.is_stopped();
         }
         let mut beginning = Some(beginning);
@@ -202,7 +205,7 @@ impl<B: Bench> Run<'_, B> {
         if !workload_state.past(number + 1).contains(&number) || self.is_stopped() {
             return Ok(());
         }
-        self.execute_past(candidate, deployment, workload_state, number)
+        self.unmeasured(candidate, |run| run.execute_past(candidate, deployment, workload_state, number))
     }
 
     /// Settles what was put off before a step, where the workload says so. `beginning` is that of the candidate's first step.

@@ -1,5 +1,9 @@
 //! Reuses or rebuilds the data that an earlier run left of a candidate.
 
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
 use anyhow::{Context, Result};
 use basecase_model::State;
 use basecase_store::Detail;
@@ -42,6 +46,10 @@ impl<B: Bench> Run<'_, B> {
             self.phase(candidate, Phase::Rebuild(Reason::ChangesRows));
             return Ok(None);
         }
+        if unmeasured_file(candidate).exists() {
+            self.phase(candidate, Phase::Rebuild(Reason::HadBegun));
+            return Ok(None);
+        }
         let Some(last) = self.stored(candidate, first - 1, Detail::Whole)? else {
             return Ok(None);
         };
@@ -59,6 +67,24 @@ impl<B: Bench> Run<'_, B> {
         holds.with_context(is_kept)?;
         self.phase(candidate, Phase::Rebuild(Reason::HadBegun));
         Ok(None)
+    }
+
+    /// Does what changes a candidate's tables without a trial. A file beside its directory says so until that is done: an UPDATE that was
+    /// killed leaves as many rows as a whole one, so the tables do not tell.
+    pub(crate) fn unmeasured<T>(
+        &mut self,
+        candidate: &Candidate,
+        work: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let file = unmeasured_file(candidate);
+        fs::create_dir_all(&self.plan.folder)
+            .and_then(|()| File::create(&file))
+            .with_context(|| format!("cannot write {}", file.display()))?;
+        let done = work(self)?;
+        if !self.is_stopped() {
+            forget_unmeasured(candidate)?;
+        }
+        Ok(done)
     }
 
     /// Executes a step for what it leaves, without measuring it.
@@ -100,6 +126,22 @@ impl<B: Bench> Run<'_, B> {
             failures.join("; ")
         );
         Ok((workload_state, state))
+    }
+}
+
+/// The file that says that a candidate's tables were being changed without a trial.
+fn unmeasured_file(candidate: &Candidate) -> PathBuf {
+    candidate.directory.with_added_extension("unmeasured")
+}
+
+/// Removes that file: the tables are whole, or gone.
+pub(crate) fn forget_unmeasured(candidate: &Candidate) -> Result<()> {
+    let file = unmeasured_file(candidate);
+    match fs::remove_file(&file) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", file.display()))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -50,6 +50,9 @@ impl<B: Bench> Run<'_, B> {
         asked.iter().for_each(|index| self.bench.forget(&self.plan.candidates[*index]));
         let mut all_running = Vec::with_capacity(asked.len());
         for (slot, &index) in slots.iter().filter(|index| asked.contains(index)).enumerate() {
+            if self.is_stopped() {
+                break;
+            }
             match self.start_candidate(index, slot, data) {
                 Ok(running) => all_running.push(running),
                 Err(error) => {

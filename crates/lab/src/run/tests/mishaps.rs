@@ -1,5 +1,7 @@
 //! Runs that are killed, stopped or fail at each call that they make, and go on.
 
+use std::collections::BTreeSet;
+
 use super::super::fake::Mishap;
 use super::*;
 
@@ -132,6 +134,94 @@ fn data_that_is_whole_is_used_again_unless_the_user_wants_it_rebuilt() {
         let is_rebuilt = again.calls().iter().any(|call| matches!(call, Call::Execute { .. }));
         assert_eq!(is_rebuilt, rebuilds);
     }
+}
+
+#[test]
+fn rows_that_a_step_changed_in_place_are_not_used_again() {
+    let scenario =
+        Scenario { workload: steps_of(&["update-index"]), protocol: Protocol::Classic, ..in_rounds(5) };
+    let calls = calls_of(&scenario);
+    let is_update = |call: &Call| matches!(call, Call::Measure { step, .. } if step.starts_with("update"));
+    let laboratory = Laboratory::new();
+    let at = calls.iter().position(is_update).unwrap();
+    assert!(laboratory.run(&scenario, &mut slower_by(0.5).with(at, Mishap::Kill)).is_none());
+    let summary = laboratory.run(&scenario, &mut slower_by(0.5).blind()).unwrap();
+    assert!(summary.failed.is_empty(), "{:?}", laboratory.trials(&scenario));
+}
+
+#[test]
+fn a_rebuild_that_was_killed_is_not_taken_for_whole_though_all_rows_are_there() {
+    let steps = ["update-index", "update-nonindex", "point-query"];
+    let scenario = Scenario { workload: steps_of(&steps), protocol: Protocol::Classic, ..in_rounds(5) };
+    let is_query =
+        |call: &Call| matches!(call, Call::Measure { step, .. } if step.starts_with("point-query"));
+    let query = calls_of(&scenario).iter().position(is_query).unwrap();
+    let rebuilds = RunOptions { rebuilds: true, ..RunOptions::default() };
+    let rebuild = Scenario { options: rebuilds, ..scenario.clone() };
+    let mut updates = 0;
+    for at in 0.. {
+        let laboratory = Laboratory::new();
+        assert!(laboratory.run(&scenario, &mut slower_by(0.5).with(query, Mishap::Kill)).is_none());
+        let mut killed = slower_by(0.5).with(at, Mishap::Kill).blind();
+        laboratory.run(&rebuild, &mut killed);
+        let calls = killed.calls();
+        if matches!(calls.get(at), Some(Call::Measure { .. })) {
+            break;
+        }
+        updates += usize::from(matches!(calls[at], Call::Execute { .. }));
+        let summary = laboratory.run(&scenario, &mut slower_by(0.5).blind()).unwrap();
+        assert!(summary.failed.is_empty(), "killed at {:?}: {:?}", calls[at], laboratory.trials(&scenario));
+        assert_eq!(laboratory.left(), Vec::<PathBuf>::new());
+    }
+    assert_eq!(updates, 3, "the load and both updates");
+}
+
+#[test]
+fn who_is_stopped_starts_nothing_more() {
+    for scenario in all_scenarios() {
+        for at in 0..calls_of(&scenario).len() {
+            let mut fake = slower_by(0.5).with(at, Mishap::Interrupt);
+            Laboratory::new().run(&scenario, &mut fake).unwrap();
+            let calls = fake.calls();
+            let is_start = |call: &&Call| matches!(call, Call::Open { .. } | Call::Turns { .. });
+            assert_eq!(calls[at + 1..].iter().find(is_start), None, "stopped at {at}, {:?}", calls[at]);
+        }
+    }
+}
+
+#[test]
+fn nobody_is_started_for_a_step_that_nobody_is_left_to_be_compared_in() {
+    let candidates = vec!["sqlite@wal_normal", "sqlite@rollback_full", "sqlite@default"];
+    let scenario = Scenario { candidates, ..in_rounds(5) };
+    let calls = calls_of(&scenario);
+    for at in (0..calls.len()).filter(|at| matches!(calls[*at], Call::Turns { .. })) {
+        let laboratory = Laboratory::new();
+        let mut fake = slower_by(0.5).with(at, Mishap::Failure);
+        laboratory.run(&scenario, &mut fake).unwrap();
+        // Each start is for turns.
+        let calls = fake.calls();
+        let mut idle = BTreeSet::new();
+        for call in &calls[at + 1..] {
+            match call {
+                Call::Open { candidate, is_fresh: false, .. } => {
+                    idle.insert(candidate.clone());
+                }
+                Call::Turns { candidates, .. } => idle.retain(|name| !candidates.contains(name)),
+                Call::Stop { candidate } => assert!(!idle.contains(candidate), "{at}: {candidate}"),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn turns_that_yield_nothing_are_not_taken_for_ever() {
+    let scenario = in_rounds(5);
+    let calls = calls_of(&scenario);
+    let at = calls.iter().position(|call| matches!(call, Call::Turns { .. })).unwrap();
+    let mut fake = slower_by(0.5).with(at, Mishap::Silence);
+    Laboratory::new().run(&scenario, &mut fake).unwrap();
+    assert_eq!(turns(&fake.calls()).len(), 2, "each step once");
 }
 
 #[test]

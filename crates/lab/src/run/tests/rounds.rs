@@ -10,9 +10,6 @@ use super::super::rounds::slice_scheduler::Experience;
 use super::*;
 use crate::observer::Standing;
 
-const READ: &str = "point-query_range=100";
-const WRITE: &str = "insert_range=100";
-
 #[test]
 fn a_clear_change_is_decided_at_the_first_look_and_no_change_takes_more() {
     let laboratory = Laboratory::new();

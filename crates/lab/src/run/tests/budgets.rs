@@ -1,0 +1,92 @@
+//! What a budget of time changes in rounds.
+
+use std::time::Duration;
+
+use super::super::bench::Bench as _;
+use super::super::fake::Mishap;
+use super::super::rounds::slice_scheduler::WORK;
+use super::*;
+
+/// Rounds that no number of them decides, in a budget of so many seconds.
+fn within(budget_s: f64) -> Scenario {
+    let mut scenario = in_rounds(40);
+    scenario.options.budget = Some(Duration::from_secs_f64(budget_s));
+    scenario
+}
+
+/// Half way between a change and none, with so much noise in the step that reads and in the one that writes.
+fn undecided(noise_of_reads: f64, noise_of_writes: f64) -> Fake {
+    Fake::new(move |candidate, step, round, _| {
+        let share = if candidate.contains("rollback") { 0.02 } else { 0.0 };
+        let luck = if step == READ { noise_of_reads } else { noise_of_writes };
+        1000.0 * (1.0 - share) * (1.0 + luck * noise(&format!("{candidate} {step}"), round, 0))
+    })
+}
+
+/// How much work the turns of the first round were allowed.
+fn first_work(calls: &[Call]) -> Duration {
+    let of_turns = |call: &Call| match call {
+        Call::Turns { most_work, .. } => Some(*most_work),
+        _ => None,
+    };
+    calls.iter().find_map(of_turns).unwrap()
+}
+
+#[test]
+fn the_calendar_is_kept_after_each_round() {
+    let scenario = within(1000.0);
+    let mut whole = undecided(0.2, 0.2);
+    Laboratory::new().run(&scenario, &mut whole).unwrap();
+    let is_third = |call: &Call| matches!(call, Call::Turns { round: 3, .. });
+    let at = whole.calls().iter().position(is_third).unwrap();
+    let laboratory = Laboratory::new();
+    assert!(laboratory.run(&scenario, &mut undecided(0.2, 0.2).with(at, Mishap::Kill)).is_none());
+    let passed_seconds = laboratory.experiment(&scenario).calendar_time.unwrap().passed_seconds;
+    assert_eq!(passed_seconds, 2.0 + 3.0 * 4.0, "the load and three rounds of two steps");
+}
+
+#[test]
+fn no_round_begins_that_would_end_after_the_budget_with_the_load_before_it() {
+    for tenths in 160..180 {
+        let budget_s = f64::from(tenths) / 10.0;
+        let laboratory = Laboratory::new();
+        let mut fake = undecided(0.2, 0.2);
+        // Cheap enough to come again in each second round.
+        fake.unmeasured_seconds = 0.2;
+        let began = fake.now();
+        let scenario = Scenario { workload: steps_of(&["point-query"]), ..within(budget_s) };
+        laboratory.run(&scenario, &mut fake).unwrap();
+        let took = (fake.now() - began).as_secs_f64();
+        let rounds = turns(&fake.calls()).iter().map(|(_, round)| round + 1).max().unwrap();
+        // The round of the first verdict may.
+        assert!(rounds == 5 || took <= budget_s + 1e-6, "{took} s of {budget_s} s for {rounds} rounds");
+    }
+}
+
+#[test]
+fn a_short_budget_shortens_work_before_it_costs_the_first_verdict() {
+    let work = |budget_s: f64| {
+        let mut fake = undecided(0.2, 0.2);
+        Laboratory::new().run(&within(budget_s), &mut fake).unwrap();
+        first_work(&fake.calls())
+    };
+    assert!(work(400.0) > WORK, "a long one has room for more: {:?}", work(400.0));
+    let short = work(65.0);
+    assert!(short < WORK && short > WORK / 5, "{short:?}");
+}
+
+#[test]
+fn where_time_binds_only_steps_that_are_near_a_verdict_are_measured() {
+    // By how many rounds the step that is near is ahead of the other, at most.
+    let lead = |budget_s: f64| {
+        let mut fake = undecided(0.06, 1.0);
+        Laboratory::new().run(&within(budget_s), &mut fake).unwrap();
+        let leads = turns(&fake.calls()).into_iter().scan(0, |lead, (step, _)| {
+            *lead += if step == READ { 1 } else { -1 };
+            Some(*lead)
+        });
+        leads.max().unwrap()
+    };
+    assert!(lead(40.0) > 2, "{}", lead(40.0));
+    assert_eq!(lead(10_000.0), 1, "there is time for both");
+}

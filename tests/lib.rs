@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use tempfile::TempDir;
 
 pub mod causes;
+pub mod disturbance;
 pub mod running;
 pub mod sqlite_repository;
 

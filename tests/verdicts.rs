@@ -8,6 +8,7 @@ use std::process::Stdio;
 use basecase_load::SessionHistories;
 use basecase_model::{Slice, Trial, names};
 use basecase_tests::Sandbox;
+use basecase_tests::disturbance::measured_again_if_disturbed;
 use basecase_tests::running::{
     ONE_LOAD, ONE_SECOND, Running, SHORT_ROUNDS, SHORT_ROUNDS_OF_SEVERAL, by_round, in_rounds, point_queries,
     trials,
@@ -16,7 +17,6 @@ use basecase_workload::Dialect;
 use serde_json::Value;
 
 mod explained_settings;
-mod planted_causes;
 mod planted_in_rounds;
 mod profile;
 
@@ -25,6 +25,10 @@ const VERSIONS: [&str; 4] = ["sqlite@wal_normal", "sqlite@./v0.conf", "sqlite@./
 
 #[test]
 fn defect_08_a_pipeline_turns_red_for_a_regression_whoever_reads_and_for_nothing_else() {
+    measured_again_if_disturbed(a_regression_turns_a_pipeline_red);
+}
+
+fn a_regression_turns_a_pipeline_red() {
     let sandbox = Sandbox::new();
     // Reading locks the file anew for each query in rollback mode.
     for number in 0..3 {
@@ -201,6 +205,10 @@ fn messages_of_histories(trial: &Trial) -> u64 {
 
 #[test]
 fn a_planted_slowdown_is_found_in_a_server_and_the_same_server_is_not_slower() {
+    measured_again_if_disturbed(the_planted_slowdown_is_found);
+}
+
+fn the_planted_slowdown_is_found() {
     let sandbox = Sandbox::new();
     let settings = ["--set", "shared_buffers=128MB", "--plant", "16%,16%:every=50", "--detect", "8%"];
     let more = [&settings[..], &ONE_LOAD, &SHORT_ROUNDS_OF_SEVERAL].concat();
@@ -213,7 +221,7 @@ fn a_planted_slowdown_is_found_in_a_server_and_the_same_server_is_not_slower() {
     // The newest experiment has the base, the same again, the slower one, and one that is as slow on average.
     let rounds = by_round(&all, "point-query");
     assert_eq!(rounds.len(), 5);
-    let (mut planted, mut at_times) = (Vec::new(), Vec::new());
+    let (mut planted, mut at_times, mut nothing) = (Vec::new(), Vec::new(), Vec::new());
     for trials in rounds.values() {
         let [slower, at_times_slower, base, same] = trials[..] else { panic!("{} candidates", trials.len()) };
         assert!(base.candidate.ends_with("_base") && same.candidate.ends_with("_same"), "{}", base.candidate);
@@ -231,7 +239,7 @@ fn a_planted_slowdown_is_found_in_a_server_and_the_same_server_is_not_slower() {
         };
         planted.push(per_call(slower) - per_call(base));
         at_times.push(per_call(at_times_slower) - per_call(base));
-        assert!((per_call(same) - per_call(base)).abs() < 0.2, "nothing was planted there");
+        nothing.push(per_call(same) - per_call(base));
         for trial in [slower, at_times_slower, base, same] {
             // On a busy machine a slice may pass in which the server has no processor, and answers nothing.
             let worked =
@@ -243,6 +251,9 @@ fn a_planted_slowdown_is_found_in_a_server_and_the_same_server_is_not_slower() {
         }
     }
     assert!(planted.iter().all(|planted_us| (0.6..40.0).contains(planted_us)), "{planted:?}");
+    // In a single round a neighbour can be in the way.
+    nothing.sort_by(f64::total_cmp);
+    assert!(nothing[nothing.len() / 2].abs() < 0.2, "nothing was planted there: {nothing:?}");
     let ratio = at_times.iter().sum::<f64>() / planted.iter().sum::<f64>();
     assert!((0.5..2.0).contains(&ratio), "{planted:?}, {at_times:?}");
     let report: Value = serde_json::from_slice(&report).unwrap();

@@ -1,6 +1,6 @@
 //! Verdicts on real servers, and what is made of them: exit codes for pipelines, histories, bisections, calibrations, causes and profiles. Apart
 //! from tests that keep the machine busy, and with the times that measurements have.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fs::{self, File};
 use std::process::Stdio;

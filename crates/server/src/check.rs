@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use basecase_builds::{Build, nearest};
 use basecase_model::{Dbms, Engine};
@@ -122,6 +123,13 @@ impl Question<'_> {
     pub(crate) fn write(&self, name: &str, text: &str) -> io::Result<PathBuf> {
         self.folder.write(name, text.as_bytes())?;
         Ok(self.folder.path().join(name))
+    }
+
+    /// A command for the program `name` of the build, in the environment that the config gives the server.
+    pub(crate) fn command(&self, name: &str) -> Command {
+        let mut command = self.build.command(name, self.account);
+        command.envs(self.config.environment());
+        command
     }
 
     /// The error for a server that could not be asked.

@@ -8,7 +8,7 @@ use include_dir::{Dir, include_dir};
 
 use super::error::ConfigError;
 use super::host::Host;
-use super::rules::{Rules, check_line};
+use super::rules::{Rules, check_line, check_value};
 use super::settings::{self, Line};
 use super::sizing::{self, Sized};
 use super::versions::Versions;
@@ -92,12 +92,17 @@ impl ConfigFile {
         } else {
             self.name.clone()
         };
-        let (options, settings): (Vec<Setting>, Vec<Setting>) = settings
-            .into_iter()
-            .map(|ranged| ranged.setting.clone())
-            .partition(|setting| setting.name == super::TABLE_OPTIONS);
-        let table_options = options.into_iter().next().map(|setting| setting.value);
-        Config { dbms: self.dbms, name, file: self.file.clone(), settings, table_options, rules: self.rules }
+        let mut config = Config {
+            dbms: self.dbms,
+            name,
+            file: self.file.clone(),
+            settings: Vec::new(),
+            table_options: None,
+            environment: None,
+            rules: self.rules,
+        };
+        settings.into_iter().for_each(|ranged| config.add(ranged.setting.clone()));
+        config
     }
 }
 
@@ -173,6 +178,7 @@ fn read(
                     Sized::To(size) => (size, true),
                     Sized::Default => continue,
                 };
+                check_value(&name, &value).map_err(|(reason, hint)| wrong(reason, hint))?;
                 let place = format!("{file}:{number}");
                 let setting = Setting { name, value, place };
                 settings.push(Ranged { setting, versions, is_sized });
@@ -237,6 +243,32 @@ mod tests {
         assert!(message.starts_with("mine.conf:2: ") && message.contains("journal_mode"), "{message}");
         let missing = ConfigFile::find(Dbms::Postgres, "./no.conf", HOST);
         assert!(matches!(missing, Err(ConfigError::Read { .. })));
+    }
+
+    #[test]
+    fn environments_are_checked_with_file_and_line() {
+        let parse = |dbms, text| ConfigFile::parse(dbms, "mine", "mine.conf", text, HOST);
+        let refusal = |dbms, text| parse(dbms, text).unwrap_err().to_string();
+        let message = refusal(Dbms::Mariadb, "a = 1\nenvironment = 'A=1 LD_PRELOAD=/x.so'");
+        assert!(
+            message.starts_with("mine.conf:2: environment: LD_PRELOAD cannot be set by a config\nhint: "),
+            "{message}"
+        );
+        let message = refusal(Dbms::Sqlite, "environment = 'A=1'");
+        assert!(
+            message.starts_with("mine.conf:1: environment cannot be set where there is no server\nhint: "),
+            "{message}"
+        );
+        let sized = parse(Dbms::Mariadb, "environment = 'A={memory:25%, 1MB..8MB} B={cores:100%}'").unwrap();
+        assert_eq!(sized.for_version(&"11.4".parse().unwrap()).environment(), [("A", "8m"), ("B", "2")]);
+    }
+
+    #[test]
+    fn za1ps0_arena1_differs_from_za1ps0_in_the_environment_alone() {
+        let settings = |name: &str| embedded(Dbms::Mariadb, name, "10.11").facts().settings;
+        let mut expected = settings("za1ps0");
+        expected.push(("environment".into(), "MALLOC_ARENA_MAX=1".into()));
+        assert_eq!(settings("za1ps0_arena1"), expected);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The settings of one server: a config for one version on one machine.
 
+mod environment;
 mod error;
 mod file;
 mod host;
@@ -21,7 +22,8 @@ pub use settings::SyntaxError;
 pub(crate) use settings::quoted;
 pub(crate) use sizing::share_of_memory;
 
-use rules::check_line;
+use environment::{ENVIRONMENT, variables};
+use rules::{check_line, check_value};
 
 /// The name of what is not a setting of the server: text behind each CREATE TABLE.
 const TABLE_OPTIONS: &str = "table_options";
@@ -42,7 +44,8 @@ pub(crate) fn checked_name(
     value: &str,
 ) -> Result<String, ConfigError> {
     let name = rules.spelled(name);
-    match check_line(&name, value).and_then(|()| rules.refuse(&name)) {
+    let checked = check_line(&name, value).and_then(|()| rules.refuse(&name));
+    match checked.and_then(|()| check_value(&name, value)) {
         Ok(()) => Ok(name),
         Err((reason, hint)) => Err(ConfigError::Extra { option, name, reason, hint }),
     }
@@ -79,6 +82,8 @@ pub struct Config {
     pub settings: Vec<Setting>,
     /// What is not for the server: text behind each CREATE TABLE.
     pub(crate) table_options: Option<String>,
+    /// What is not for the server either: the variables of its process.
+    pub(crate) environment: Option<String>,
     /// Which settings are allowed.
     pub(crate) rules: &'static Rules,
 }
@@ -110,13 +115,24 @@ impl Config {
 
     /// Sets or removes a setting.
     fn set(&mut self, name: String, value: Option<&str>, place: &str) {
-        let value = value.map(str::to_owned);
-        if name == TABLE_OPTIONS {
-            self.table_options = value;
-            return;
+        match name.as_str() {
+            TABLE_OPTIONS => self.table_options = None,
+            ENVIRONMENT => self.environment = None,
+            _ => self.settings.retain(|setting| setting.name != name),
         }
-        self.settings.retain(|setting| setting.name != name);
-        self.settings.extend(value.map(|value| Setting { name, value, place: place.into() }));
+        if let Some(value) = value {
+            self.add(Setting { name, value: value.to_owned(), place: place.into() });
+        }
+    }
+
+    /// Adds a setting that it does not have, to those of the server or to what is not for the server.
+    fn add(&mut self, setting: Setting) {
+        match setting.name.as_str() {
+            TABLE_OPTIONS => self.table_options = Some(setting.value),
+            // Without variables it is the same config as without the line.
+            ENVIRONMENT => self.environment = variables(&setting.value).next().map(|_| setting.value.clone()),
+            _ => self.settings.push(setting),
+        }
     }
 
     /// The value of the setting `name`, if the config has it.
@@ -129,11 +145,18 @@ impl Config {
         self.table_options.as_deref()
     }
 
+    /// The environment variables of the server's process, beside those that basecase sets.
+    pub fn environment(&self) -> Vec<(&str, &str)> {
+        variables(self.environment.as_deref().unwrap_or_default()).collect()
+    }
+
     /// The facts that results depend on.
     pub fn facts(&self) -> ConfigFacts {
-        let options = self.table_options().map(|options| (TABLE_OPTIONS.to_owned(), options.to_owned()));
+        let beside = [(TABLE_OPTIONS, &self.table_options), (ENVIRONMENT, &self.environment)];
+        let beside: Vec<(String, String)> =
+            beside.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?))).collect();
         let mut text = self.to_text();
-        text.extend(options.iter().map(|(name, value)| format!("{name} = {}\n", quoted(value))));
+        text.extend(beside.iter().map(|(name, value)| format!("{name} = {}\n", quoted(value))));
         let digest = Sha256::digest(text.as_bytes());
         ConfigFacts {
             name: self.name.clone(),
@@ -141,7 +164,7 @@ impl Config {
                 .settings
                 .iter()
                 .map(|setting| (setting.name.clone(), setting.value.clone()))
-                .chain(options)
+                .chain(beside)
                 .collect(),
             sha256: hexadecimal(&digest),
         }
@@ -220,6 +243,23 @@ mod tests {
             config.clone().with_extra(&[("table_options".into(), "KEY_BLOCK_SIZE=4".into())]).unwrap();
         assert_eq!(other.settings, config.settings);
         assert_ne!(other.facts().sha256, config.facts().sha256);
+    }
+
+    #[test]
+    fn variables_are_no_setting_of_the_server_and_part_of_the_facts() {
+        let plain = config(Dbms::Mysql, "innodb_file_per_table = 1");
+        let with = |value: &str| plain.clone().with_extra(&[("environment".into(), value.into())]);
+        let one = with("A=1 B=2").unwrap();
+        assert_eq!(one.environment(), [("A", "1"), ("B", "2")]);
+        assert_eq!((one.settings.len(), one.to_text()), (1, plain.to_text()));
+        assert_eq!(one.facts().settings[1], ("environment".to_owned(), "A=1 B=2".to_owned()));
+        let digests = [&plain, &one, &with("A=1 B=3").unwrap()].map(|config| config.facts().sha256);
+        assert!(digests[0] != digests[1] && digests[1] != digests[2], "{digests:?}");
+        assert_eq!(with("").unwrap().facts().sha256, digests[0]);
+        let without = one.clone().varied("environment", None).unwrap();
+        assert_eq!((without.environment(), without.facts().sha256), (Vec::new(), digests[0].clone()));
+        let refusal = with("PATH=/bin").unwrap_err().to_string();
+        assert!(refusal.starts_with("--set environment: environment: PATH cannot be set"), "{refusal}");
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use basecase_builds::{alternatives, nearest};
 
-use crate::config::settings::is_name;
+use super::environment::{ENVIRONMENT, check_variables};
+use super::settings::is_name;
 
 /// Which settings a config of one dbms may have, and how they are written.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,6 +36,10 @@ impl Rules {
         if self.own.contains(&name) {
             let hint = "leave it out; basecase sets it for every server that it starts";
             return Err((format!("{name} cannot be set by a config"), hint.into()));
+        }
+        if name == ENVIRONMENT && self.connection_limit.is_none() {
+            let hint = "leave it out; only a dbms with a server has a process of its own";
+            return Err((format!("{name} cannot be set where there is no server"), hint.into()));
         }
         match self.pragmas {
             Some(known) if !known.contains(&name) => {
@@ -70,6 +75,11 @@ pub(crate) fn check_line(name: &str, value: &str) -> Result<(), (String, String)
         ));
     }
     Ok(())
+}
+
+/// Checks what a setting that is not for the server says, after sizing.
+pub(crate) fn check_value(name: &str, value: &str) -> Result<(), (String, String)> {
+    if name == ENVIRONMENT { check_variables(value) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -206,7 +206,8 @@ impl Instance {
         }
         self.write_config()?;
         self.renew_group()?;
-        let command = self.adapter().initialise(self)?;
+        let mut command = self.adapter().initialise(self)?;
+        command.envs(self.spec.config.environment());
         let program = PathBuf::from(command.get_program());
         let mut command = self.enclosed(command)?;
         command.current_dir(self.data()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -59,7 +59,8 @@ impl Instance {
         self.empty_socket_dir()?;
         let log = self.open_log()?;
         let out = log.try_clone().map_err(|source| InstanceError::File { path: self.log(), source })?;
-        let command = self.adapter().serve(self);
+        let mut command = self.adapter().serve(self);
+        command.envs(self.spec.config.environment());
         let program = command.get_program().into();
         let mut command = self.enclosed(self.counted(command)?)?;
         command

@@ -90,8 +90,7 @@ fn run(question: &Question<'_>, settings: &[Setting], arguments: &[&str]) -> Res
         let own = own_settings(question.build, question.engine, data.path(), temporary.path());
         let file = question.write("my.cnf", &format!("[mysqld]\n{lines}{own}"))?;
         question
-            .build
-            .command(question.build.tree().server(), question.account)
+            .command(question.build.tree().server())
             .arg(format!("--defaults-file={}", file.display()))
             .args(arguments)
             .output()

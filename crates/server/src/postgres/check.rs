@@ -8,8 +8,7 @@ pub(super) fn ask(question: &Question<'_>) -> Result<Answer, String> {
     let memory = memory(question.config);
     question.write("postgresql.conf", &question.config.to_text()).map_err(|error| error.to_string())?;
     let output = question
-        .build
-        .command("postgres", question.account)
+        .command("postgres")
         .args(["-C", "data_directory", "-D"])
         .arg(question.folder.path())
         .output()
@@ -59,7 +58,7 @@ fn advise(advice: &str, value: Option<&str>) -> String {
 
 /// The names of the settings that the build knows; none if it does not tell.
 fn known_settings(question: &Question<'_>) -> Vec<String> {
-    let output = question.build.command("postgres", question.account).arg("--describe-config").output();
+    let output = question.command("postgres").arg("--describe-config").output();
     let text = output.map(|output| output.stdout).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     text.lines().filter_map(|line| line.split('\t').next()).map(str::to_owned).collect()

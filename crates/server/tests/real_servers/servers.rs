@@ -13,7 +13,8 @@ use basecase_builds::{Build, Library, default_home};
 use basecase_model::{Dbms, names};
 use basecase_process::{LockError, Owner};
 use basecase_server::{
-    Config, ConfigFile, Host, Instance, InstanceError, InstanceSpec, ServerEnd, Transport, check, of_instance,
+    Callgrind, Config, ConfigFile, Host, Instance, InstanceError, InstanceSpec, ServerEnd, Transport, check,
+    of_instance,
 };
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -115,6 +116,32 @@ fn what_ended_sessions_did_is_counted_before_the_next_begins() {
     count_sessions("postgres:17.11", 100);
     // Its statistics are collected by a process of their own, half a second late.
     count_sessions("postgres:14.23", 4);
+}
+
+#[test]
+fn a_server_has_the_variables_of_its_config_also_under_valgrind() {
+    let build = obtain("postgres:17.11");
+    let folder = directory();
+    let variable = "MALLOC_ARENA_MAX=1";
+    let settings =
+        config(&build, "x10a").with_extra(&[("environment".into(), format!("{variable} A=b"))]).unwrap();
+    let mut instance = open(&build, settings, folder.path(), Transport::UnixSocket).unwrap();
+    instance.initialise().unwrap();
+    let mut start = |callgrind: Option<Callgrind>| {
+        instance.count_instructions(callgrind);
+        instance.start(PATIENCE).unwrap();
+        let environment = format!("/proc/{}/environ", instance.pid().unwrap());
+        let environment = std::fs::read_to_string(environment).unwrap();
+        for expected in [variable, "A=b", "LC_ALL=C"] {
+            assert!(environment.split('\0').any(|told| told == expected), "{expected}: {environment:?}");
+        }
+        assert_eq!(instance.stop().unwrap(), ServerEnd::Clean);
+    };
+    start(None);
+    match Callgrind::find() {
+        Ok(callgrind) => start(Some(callgrind)),
+        Err(reason) => eprintln!("not tried under valgrind: {reason}"),
+    }
 }
 
 #[test]

@@ -10,12 +10,11 @@ use basecase_process::{Account, AccountError};
 use thiserror::Error;
 
 use crate::checksum::sha256_of;
-use crate::layout::layout_of;
+use crate::layout::{Tree, layout_of, looks_like_library};
 use crate::loader;
 use crate::programs::{self, ProgramsError};
 use crate::recipe::{BuildRequest, Recipe};
 use crate::supply;
-use crate::tree::{Tree, looks_like_library};
 
 /// Why a tree of programs is not a usable build.
 #[derive(Debug, Error)]

@@ -17,6 +17,7 @@ use crate::client_tool::Failure;
 use crate::commit_request::CommitRequest;
 use crate::fetch::Fetch;
 use crate::home::{Home, HomeError};
+use crate::layout::Tree;
 use crate::loader::{self, KnownLibraries};
 use crate::manifest::Manifest;
 use crate::obtain_error::{Attempt, ObtainError};
@@ -26,7 +27,6 @@ use crate::setup::Setup;
 use crate::source::{BuildCache, Builder, SourceBuild, SourceOrder, Toolchain};
 use crate::supply;
 use crate::tool::Tool;
-use crate::tree::Tree;
 use crate::work_folder::WorkFolder;
 
 /// One line in the list of builds.

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use basecase_process::Account;
 
-use crate::tree::Tree;
+use crate::layout::Tree;
 
 /// The Debian package of a library, by the start of its file name, where it does not follow from the name.
 const PACKAGES: &[(&str, &str)] = &[

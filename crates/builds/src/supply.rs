@@ -11,8 +11,8 @@ use basecase_process::Account;
 
 use crate::apt::{self, Apt, Archives};
 use crate::client_tool::Failure;
+use crate::layout::SUPPLIED;
 use crate::loader;
-use crate::tree::SUPPLIED;
 
 /// Gets the libraries that the programs of `tree` lack, and what those need in turn, until nothing is missing or nothing
 /// more can be fetched. `scratch` is an empty folder for downloads.

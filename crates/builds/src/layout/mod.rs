@@ -1,10 +1,12 @@
-//! How installations differ by dbms: their programs, what these report of themselves, and what a complete installation has.
+//! Where the programs and files of installations lie, and how that differs by dbms: their programs, what these report of themselves, and what a
+//! complete installation has.
 
 mod mysql;
 mod postgres;
 mod sqlite;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,8 +16,9 @@ use basecase_model::{Dbms, Version};
 use basecase_process::Account;
 
 use crate::binary::Imprint;
-use crate::tree::Tree;
 pub use mysql::initialises_itself;
+pub use tree::Tree;
+pub(crate) use tree::{SUPPLIED, looks_like_library};
 
 /// How installations differ by dbms.
 pub(crate) trait Layout: Sync {

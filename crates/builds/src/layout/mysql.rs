@@ -5,9 +5,8 @@ use std::path::Path;
 
 use basecase_model::{Dbms, Version, release_number};
 
-use super::Layout;
+use super::{Layout, Tree};
 use crate::binary::{self, Imprint};
-use crate::tree::Tree;
 
 /// Installations of MySQL or MariaDB.
 pub(super) struct Mysql {

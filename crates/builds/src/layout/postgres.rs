@@ -7,9 +7,8 @@ use std::path::Path;
 use basecase_model::{Version, release_number};
 use basecase_process::Account;
 
-use super::Layout;
+use super::{Layout, Tree};
 use crate::binary::{self, Imprint};
-use crate::tree::Tree;
 
 /// Installations of Postgres.
 pub(super) struct Postgres;

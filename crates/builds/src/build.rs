@@ -1,6 +1,5 @@
 //! One binary of a dbms, ready to run.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -10,7 +9,7 @@ use basecase_process::{Account, AccountError};
 use thiserror::Error;
 
 use crate::checksum::sha256_of;
-use crate::layout::{Tree, layout_of, looks_like_library};
+use crate::layout::{Tree, all_servers, layout_of, looks_like_library};
 use crate::loader;
 use crate::programs::{self, ProgramsError};
 use crate::recipe::{BuildRequest, Recipe};
@@ -20,7 +19,7 @@ use crate::supply;
 #[derive(Debug, Error)]
 pub enum BuildError {
     /// There is no server program.
-    #[error("no server program (postgres, mariadbd, mysqld) in {} or its folders bin and sbin, and no libsqlite3.so there or in lib\nhint: give the prefix of an installation, e.g. path:/usr/lib/postgresql/17 or path:/usr/local/mysql, or a shared library of SQLite", path.display())]
+    #[error("no server program ({}) in {} or its folders bin and sbin, and no libsqlite3.so there or in lib\nhint: give the prefix of an installation, e.g. path:/usr/lib/postgresql/17 or path:/usr/local/mysql, or a shared library of SQLite", all_servers().join(", "), path.display())]
     NotFound {
         /// Where it was looked for.
         path: PathBuf,
@@ -164,7 +163,7 @@ impl Build {
             reason: format!("it says {said:?}"),
         })?;
         let Announcement { dbms, version } = &announced;
-        if let Some((what, hint)) = layout_of(*dbms).and_then(|layout| layout.missing(&tree, version)) {
+        if let Some((what, hint)) = layout_of(*dbms).missing(&tree, version) {
             let folder = tree.prefix().to_path_buf();
             return Err(BuildError::Incomplete { what, folder, hint });
         }
@@ -190,21 +189,17 @@ struct Announcement {
 }
 
 impl Announcement {
-    /// Reads the answer to `--version`.
+    /// Reads what the server program prints when it is asked for its version.
     fn read(said: &str) -> Option<Self> {
-        let versions = Dbms::ALL.into_iter().filter_map(|dbms| Some((dbms, layout_of(dbms)?.version(said)?)));
+        let versions = Dbms::ALL.into_iter().filter_map(|dbms| Some((dbms, layout_of(dbms).version(said)?)));
         versions.map(|(dbms, version)| Announcement { dbms, version }).next()
     }
 }
 
-/// What the server program prints for `--version`.
+/// What the server program prints when it is asked for its version.
 fn said_of_version(tree: &Tree, account: Option<&Account>) -> Result<String, String> {
     let mut command = tree.command(tree.server(), account);
-    if tree.server() != "postgres" {
-        // Otherwise it first reads the host's option files, and fails on any option that it does not know.
-        command.arg("--no-defaults");
-    }
-    match command.arg("--version").output() {
+    match command.args(layout_of(tree.dbms()).version_arguments()).output() {
         Ok(output) if output.status.success() => {
             Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
         }
@@ -248,8 +243,8 @@ fn facts(
 ) -> BuildFacts {
     let program = tree.bin().join(tree.server());
     let layout = layout_of(announced.dbms);
-    let mut details = layout.map_or_else(BTreeMap::new, |layout| layout.details(tree, account));
-    let imprint = layout.and_then(|layout| layout.imprint(&program, said).ok()).unwrap_or_default();
+    let mut details = layout.details(tree, account);
+    let imprint = layout.imprint(&program, said).unwrap_or_default();
     let recipe_says = |part: fn(&Recipe) -> &Option<String>| recipe.and_then(|recipe| part(recipe).clone());
     let flags = details.remove("cflags").or(imprint.flags);
     if let Some(configure) = imprint.configure {

@@ -87,6 +87,14 @@ pub enum CommitError {
 }
 
 impl CommitRequest {
+    /// Whether it is compiled in a folder that is kept. SQLite is not: one call of the compiler makes it.
+    pub fn keeps_folder(&self) -> bool {
+        match self.dbms {
+            Dbms::Postgres | Dbms::Mysql | Dbms::Mariadb => self.is_incremental,
+            Dbms::Sqlite => false,
+        }
+    }
+
     /// Whether `text` names a commit.
     pub fn is_one(text: &str) -> bool {
         text.starts_with(PREFIX)

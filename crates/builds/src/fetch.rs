@@ -131,8 +131,7 @@ impl Fetch<'_> {
         notify(&format!("downloading and unpacking {artifact} and its libraries"));
         let got = offer.unpack(&self.recipe.form, tree, &place).map_err(failure)?;
         let program = tree.join("bin").join(&got.server);
-        let layout = layout_of(self.recipe.dbms);
-        let imprint = layout.and_then(|layout| layout.imprint(&program, "").ok()).unwrap_or_default();
+        let imprint = layout_of(self.recipe.dbms).imprint(&program, "").unwrap_or_default();
         let manifest = Manifest {
             sha256: got.sha256,
             got: Some(GotPackages {

@@ -205,7 +205,7 @@ impl Library {
     ) -> Result<SourceBuild, ObtainError> {
         check_loader(order.request.dbms())?;
         let mut order = order.clone();
-        let is_of_recipe = matches!(order.request, BuildRequest::Version { dbms: Dbms::Sqlite, .. });
+        let is_of_recipe = matches!(order.request, BuildRequest::Version { dbms, .. } if dbms.is_embedded());
         if order.source.is_none() && is_of_recipe {
             let resolved = self.catalogue.resolve(std::slice::from_ref(&order.request))?;
             if let Some(recipe) = resolved.into_iter().find_map(|source| source.recipe) {

@@ -1,12 +1,13 @@
 //! Shared libraries that a build needs and the system lacks.
 
 use std::collections::BTreeSet;
+use std::iter;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use basecase_process::Account;
 
-use crate::layout::Tree;
+use crate::layout::{Tree, layout_of};
 
 /// The Debian package of a library, by the start of its file name, where it does not follow from the name.
 const PACKAGES: &[(&str, &str)] = &[
@@ -58,7 +59,8 @@ pub(crate) fn missing_in(path: &Path, account: Option<&Account>) -> BTreeSet<Str
 
 /// The libraries that the programs of `tree` need, and that the loader finds neither in the tree nor on the system.
 pub(crate) fn missing(tree: &Tree, account: Option<&Account>) -> BTreeSet<String> {
-    let programs = [tree.server(), "initdb"].into_iter().filter(|name| tree.bin().join(name).exists());
+    let helpers = layout_of(tree.dbms()).helpers().iter().copied();
+    let programs = iter::once(tree.server()).chain(helpers).filter(|name| tree.bin().join(name).exists());
     programs.flat_map(|name| traced(tree.command(name, account))).collect()
 }
 

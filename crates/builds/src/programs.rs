@@ -10,12 +10,10 @@ use basecase_process::{Purpose, TrustError, trust};
 use thiserror::Error;
 
 use crate::checksum::sha256_of;
+use crate::layout::all_programs;
 
 /// The file in a build's folder with the checksums, as `sha256sum --check` reads them.
 const FILE: &str = ".basecase-programs";
-
-/// The programs that basecase runs.
-pub(crate) const PROGRAMS: &[&str] = &["postgres", "initdb", "pg_config", "mysqld", "mariadbd"];
 
 /// Why the programs of a build are not run.
 #[derive(Debug, Error)]
@@ -60,7 +58,7 @@ pub(crate) fn check_installed(bin: &Path, server: &str) -> Result<(), ProgramsEr
         Ok::<_, ProgramsError>(trust::check(path, &metadata, Purpose::Program)?)
     };
     check(bin)?;
-    let names = PROGRAMS.iter().copied().chain([server]);
+    let names = all_programs().into_iter().chain([server]);
     let there = names.filter_map(|name| bin.join(name).canonicalize().ok());
     there.into_iter().try_for_each(|program| check(&program))
 }
@@ -131,7 +129,7 @@ fn walk(path: &Path, found: &mut dyn FnMut(&Path)) -> Result<(), ProgramsError> 
         }
     } else if metadata.is_file() {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if PROGRAMS.contains(&name.as_ref()) || name.ends_with(".so") || name.contains(".so.") {
+        if all_programs().contains(&name.as_ref()) || name.ends_with(".so") || name.contains(".so.") {
             found(path);
         }
     }

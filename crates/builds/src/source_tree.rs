@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use basecase_model::Dbms;
 use basecase_repository::Repository;
 
+const CMAKE: &str = "cmake";
+
 /// Whose source it is. Each kind is configured and compiled in its own way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SourceKind {
@@ -45,8 +47,17 @@ impl SourceKind {
         }
     }
 
+    /// The programs besides compilers that each of its builds needs.
+    pub(crate) fn tools(self) -> &'static [&'static str] {
+        match self {
+            SourceKind::Postgres => &["make"],
+            SourceKind::Mysql | SourceKind::FbMysql | SourceKind::Mariadb => &["make", CMAKE],
+            SourceKind::Sqlite => &[],
+        }
+    }
+
     pub(crate) fn uses_cmake(self) -> bool {
-        matches!(self, SourceKind::Mysql | SourceKind::FbMysql | SourceKind::Mariadb)
+        self.tools().contains(&CMAKE)
     }
 }
 

@@ -88,8 +88,11 @@ impl SessionHistories {
             }
         }
         let closed = stream.below(prepared.len() as u64 + 1);
-        let close =
-            if matches!(self.dialect, Dialect::Postgres) { "DEALLOCATE" } else { "DEALLOCATE PREPARE" };
+        let close = match self.dialect {
+            Dialect::Postgres => "DEALLOCATE",
+            // SQLite has no names of statements, so that none of its statements is closed.
+            Dialect::Mysql(_) | Dialect::Sqlite => "DEALLOCATE PREPARE",
+        };
         for _ in 0..closed {
             let number = prepared.swap_remove(stream.below(prepared.len() as u64) as usize);
             set_up.push(SetUp::Text(format!("{close} history_{number}")));

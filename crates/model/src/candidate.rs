@@ -48,7 +48,10 @@ impl Dbms {
 
     /// Whether its sessions are threads of one process; otherwise each is a process.
     pub fn has_threads(self) -> bool {
-        matches!(self, Dbms::Mysql | Dbms::Mariadb)
+        match self {
+            Dbms::Mysql | Dbms::Mariadb => true,
+            Dbms::Postgres | Dbms::Sqlite => false,
+        }
     }
 
     /// Whether the engine runs inside basecase: there is no server to start, to watch or to get.
@@ -56,6 +59,15 @@ impl Dbms {
         match self {
             Dbms::Postgres | Dbms::Mysql | Dbms::Mariadb => false,
             Dbms::Sqlite => true,
+        }
+    }
+
+    /// The prefixes of names of what its server counts.
+    pub fn counter_prefixes(self) -> &'static [&'static str] {
+        match self {
+            Dbms::Postgres => &["postgres."],
+            Dbms::Mysql | Dbms::Mariadb => &["mysql.", "innodb."],
+            Dbms::Sqlite => &[],
         }
     }
 

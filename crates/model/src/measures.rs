@@ -56,6 +56,8 @@ impl Measures {
 
 /// The names that basecase reads on every host.
 pub mod names {
+    use crate::Dbms;
+
     /// CPU time in user mode (with nice) of the whole host, µs over all cores.
     pub const HOST_CPU_USER_US: &str = "host.cpu_user_us";
     /// CPU time in system mode of the whole host (with interrupts), µs over all cores.
@@ -296,13 +298,17 @@ pub mod names {
         SERVER_PAGE_FAULTS,
         SERVER_CPU_MIGRATIONS,
     ];
-    /// Prefixes of what is counted for the server, by itself or by the operating system.
-    pub const OF_SERVER: [&str; 4] = ["server.", "postgres.", "mysql.", "innodb."];
+
+    /// Whether it is counted for the server, by itself or by the operating system.
+    pub fn is_of_server(name: &str) -> bool {
+        let mut own = Dbms::ALL.into_iter().flat_map(Dbms::counter_prefixes);
+        name.starts_with("server.") || own.any(|prefix| name.starts_with(prefix))
+    }
 
     /// Whether the server itself counts it: then it includes the warm-up, as [`SERVER_COUNTED_SECONDS`] tells. All others cover the window
     /// alone.
     pub fn is_counted_by_server(name: &str) -> bool {
-        OF_SERVER.iter().any(|prefix| name.starts_with(prefix)) && !SERVER_BY_SYSTEM.contains(&name)
+        is_of_server(name) && !SERVER_BY_SYSTEM.contains(&name)
     }
 }
 

@@ -61,7 +61,9 @@ impl Version {
                 rest.iter().fold(major.to_string(), |digits, number| format!("{digits}{number:02}"))
             }
             (Dbms::Mariadb, numbers) => numbers.iter().map(|number| format!("{number:02}")).collect(),
-            (_, numbers) => numbers.iter().map(u32::to_string).collect(),
+            (Dbms::Postgres | Dbms::Mysql | Dbms::Sqlite, numbers) => {
+                numbers.iter().map(u32::to_string).collect()
+            }
         };
         digits + &self.stage.to_string()
     }

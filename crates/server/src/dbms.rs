@@ -17,9 +17,6 @@ use crate::postgres::{self, Postgres, PostgresServer};
 use crate::served::Served;
 use crate::sqlite;
 
-/// All adapters.
-const ADAPTERS: [&'static dyn Adapter; 2] = [&Postgres, &Mysql];
-
 /// The adapter for servers of `dbms`; `None` if it has no server.
 fn adapter_of(dbms: Dbms) -> Option<&'static dyn Adapter> {
     match dbms {
@@ -27,6 +24,11 @@ fn adapter_of(dbms: Dbms) -> Option<&'static dyn Adapter> {
         Dbms::Mysql | Dbms::Mariadb => Some(&Mysql),
         Dbms::Sqlite => None,
     }
+}
+
+/// All adapters. Those that several dbms share come several times.
+fn adapters() -> impl Iterator<Item = &'static dyn Adapter> {
+    Dbms::ALL.into_iter().filter_map(adapter_of)
 }
 
 /// The settings that configs of `dbms` may have.
@@ -96,7 +98,7 @@ impl Instance {
         let dbms = spec.build.facts.dbms;
         let adapter = adapter_of(dbms).ok_or(NoServer(dbms))?;
         // The leftover server may be of another dbms.
-        let kinds: Vec<ServerKind> = ADAPTERS.iter().map(|adapter| adapter.kind()).collect();
+        let kinds: Vec<ServerKind> = adapters().map(Adapter::kind).collect();
         Instance::open_by(adapter, &kinds, spec)
     }
 }
@@ -163,7 +165,7 @@ mod tests {
 
     #[test]
     fn no_socket_has_a_longer_name_than_what_paths_are_checked_for() {
-        let longest = ADAPTERS.iter().map(|adapter| adapter.socket_file(u16::MAX).len()).max();
+        let longest = adapters().map(|adapter| adapter.socket_file(u16::MAX).len()).max();
         assert_eq!(longest, Some(LONGEST_SOCKET.len()));
     }
 

@@ -91,11 +91,7 @@ impl<'a> Compiler<'a> {
         let mut lines = Vec::new();
         let commit = is_transaction.then(|| {
             let is_writing = kinds.iter().any(|kind| kind.class == StatementClass::Write);
-            lines.push(self.bracket(
-                begin(self.dialect, is_writing),
-                0,
-                !matches!(self.dialect, Dialect::Mysql(_)),
-            ));
+            lines.push(self.bracket(self.dialect.begin(is_writing), 0, self.dialect.prepares_begin()));
             self.bracket("COMMIT", 1, true)
         });
         let brackets = lines.len();
@@ -113,7 +109,7 @@ impl<'a> Compiler<'a> {
         Ok(CompiledEvent { is_transaction, lines, set_up, numbers, texts })
     }
 
-    /// BEGIN or COMMIT. MySQL refuses to prepare BEGIN (error 1295), so it is sent as text there.
+    /// BEGIN or COMMIT; sent as text where the dbms refuses to prepare it.
     fn bracket(&mut self, sql: &str, kind: u16, can_be_prepared: bool) -> CompiledLine {
         let form = if self.is_prepared && can_be_prepared {
             self.prepare(sql.to_owned(), Vec::new());
@@ -213,7 +209,7 @@ impl<'a> Compiler<'a> {
         parts: Vec<Part>,
         values: &[Source],
     ) -> Result<Form, Mistake> {
-        let most = if self.dialect == Dialect::Sqlite { 32_766 } else { 65_535 };
+        let most = self.dialect.most_parameters();
         if values.len() > most {
             let problem = format!(
                 "statement `{}` would have {} parameters, and a prepared statement can have at most {most}",
@@ -247,11 +243,7 @@ impl<'a> Compiler<'a> {
                 Part::Literal(text) => sql.push_str(text),
                 Part::Table => sql.push_str(self.tables.get(table).map_or("", String::as_str)),
                 Part::Number => sql.push_str(&(table + 1).to_string()),
-                Part::Value(index) if self.dialect == Dialect::Postgres => {
-                    sql.push('$');
-                    sql.push_str(&(index + 1).to_string());
-                }
-                Part::Value(_) => sql.push('?'),
+                Part::Value(index) => sql.push_str(&self.dialect.parameter(index + 1)),
             }
         }
         sql
@@ -389,9 +381,4 @@ fn folded(operator: Operator, at: usize, left: i64, right: i64) -> Result<i64, M
 
 fn is_insert(pieces: &[Piece]) -> bool {
     change_of(pieces) == Some(Change::Insert)
-}
-
-/// For an event that writes, SQLite takes the write lock at once: a transaction that reads first could not wait for it later.
-fn begin(dialect: Dialect, is_writing: bool) -> &'static str {
-    if dialect == Dialect::Sqlite && is_writing { "BEGIN IMMEDIATE" } else { "BEGIN" }
 }

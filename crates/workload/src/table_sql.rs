@@ -27,13 +27,17 @@ impl Table {
         self.columns.iter().filter(|column| scope.holds(&column.when))
     }
 
-    /// Checks that the dbms fills the columns that the load leaves out. SQLite does so for a primary key only.
+    /// Checks that the dbms fills the columns that the load leaves out.
     pub(crate) fn check_ids(&self, scope: &Scope<'_>, dialect: Dialect) -> Result<(), Mistake> {
         let has_key = self.primary_key.as_ref().is_some_and(|key| scope.holds(&key.when));
+        let needs_key = match dialect {
+            Dialect::Postgres | Dialect::Mysql(_) => false,
+            Dialect::Sqlite => true,
+        };
         let loaded = self.columns_in(scope).any(|column| column.content.is_some());
         let left_out = self.columns_in(scope).find(|column| column.content.is_none());
         match left_out {
-            Some(column) if dialect == Dialect::Sqlite && loaded && !has_key => {
+            Some(column) if needs_key && loaded && !has_key => {
                 let problem = format!(
                     "SQLite generates no values for column `{}` of table `{}`, which has no primary key",
                     column.name, self.kind
@@ -55,29 +59,29 @@ impl Table {
         if let Some(key) = self.primary_key.as_ref().filter(|key| scope.holds(&key.when)) {
             parts.push(format!("PRIMARY KEY ({})", key.columns.join(", ")));
         }
-        let is_mysql = matches!(dialect, Dialect::Mysql(_));
-        let early = || self.indexes_in(scope, true);
-        if is_mysql {
-            // An AUTO_INCREMENT column without a key is refused, so the key must exist from the start.
-            parts.extend(early().map(|index| format!("KEY {} ({})", index.name.of(number), index.columns)));
-        }
-        let mut create = format!("CREATE TABLE {name}({})", parts.join(", "));
-        if let Dialect::Mysql(engine) = dialect {
-            create.push_str(&format!(" ENGINE = {engine} COMMENT = '{mark}'"));
+        let early = self.indexes_in(scope, true);
+        let mut options = String::new();
+        let mut others = Vec::new();
+        match dialect {
+            Dialect::Postgres => {
+                // Marks the table as one that a later run may drop.
+                others.push(format!("COMMENT ON TABLE {name} IS '{mark}'"));
+                others.extend(early.map(|index| create_index(index, &name, number)));
+            }
+            Dialect::Mysql(engine) => {
+                // An AUTO_INCREMENT column without a key is refused, so the key must exist from the start.
+                parts.extend(early.map(|index| format!("KEY {} ({})", index.name.of(number), index.columns)));
+                options = format!(" ENGINE = {engine} COMMENT = '{mark}'");
+            }
+            Dialect::Sqlite => others.extend(early.map(|index| create_index(index, &name, number))),
         }
         let suffix = scope.substitute(self.suffix.of(dialect));
         if !suffix.trim().is_empty() {
-            create.push(' ');
-            create.push_str(suffix.trim());
+            options.push(' ');
+            options.push_str(suffix.trim());
         }
-        let mut statements = vec![create];
-        if dialect == Dialect::Postgres {
-            // Marks the table as one that a later run may drop.
-            statements.push(format!("COMMENT ON TABLE {name} IS '{mark}'"));
-        }
-        if !is_mysql {
-            statements.extend(early().map(|index| create_index(index, &name, number)));
-        }
+        let mut statements = vec![format!("CREATE TABLE {name}({}){options}", parts.join(", "))];
+        statements.extend(others);
         Preparation::anew(name, statements)
     }
 

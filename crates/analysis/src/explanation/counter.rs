@@ -56,7 +56,7 @@ pub(super) fn moved<'a>(
 }
 
 fn is_of_server(name: &str) -> bool {
-    names::OF_SERVER.iter().chain(&[names::SESSION_PREFIX]).any(|prefix| name.starts_with(prefix))
+    (names::is_of_server(name) || name.starts_with(names::SESSION_PREFIX))
         && !hardware::is_one(name)
         && !name.ends_with("counted_seconds")
         && name != names::SESSION_LOOKS

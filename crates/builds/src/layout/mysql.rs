@@ -5,6 +5,7 @@ use std::path::Path;
 
 use basecase_model::{Dbms, Version, release_number};
 
+use super::tree::shares;
 use super::{Layout, Tree};
 use crate::binary::{self, Imprint};
 
@@ -15,8 +16,29 @@ pub(super) struct Mysql {
 }
 
 impl Layout for Mysql {
-    fn programs(&self) -> &'static [&'static str] {
-        &["mysqld", "mariadbd"]
+    fn servers(&self) -> &'static [&'static str] {
+        // If MariaDB has both of its names, the older is a link.
+        &["mariadbd", "mysqld"]
+    }
+
+    fn helpers(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn optional(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn owns(&self, server: &str, bin: &Path) -> bool {
+        // Older versions of MariaDB also call their server `mysqld`, but have a script of their own.
+        let has_script = || shares(bin).any(|folder| folder.join("maria_add_gis_sp_bootstrap.sql").is_file());
+        let is_mariadb = || server == "mariadbd" || has_script();
+        self.servers().contains(&server) && is_mariadb() == (self.dbms == Dbms::Mariadb)
+    }
+
+    fn version_arguments(&self) -> &'static [&'static str] {
+        // It first reads the host's option files otherwise, and fails on any option that it does not know.
+        &["--no-defaults", "--version"]
     }
 
     fn version(&self, said: &str) -> Option<Version> {

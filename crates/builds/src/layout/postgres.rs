@@ -14,8 +14,20 @@ use crate::binary::{self, Imprint};
 pub(super) struct Postgres;
 
 impl Layout for Postgres {
-    fn programs(&self) -> &'static [&'static str] {
+    fn servers(&self) -> &'static [&'static str] {
         &["postgres"]
+    }
+
+    fn helpers(&self) -> &'static [&'static str] {
+        &["initdb"]
+    }
+
+    fn optional(&self) -> &'static [&'static str] {
+        &["pg_config"]
+    }
+
+    fn version_arguments(&self) -> &'static [&'static str] {
+        &["--version"]
     }
 
     fn version(&self, said: &str) -> Option<Version> {

@@ -5,14 +5,30 @@ use std::path::Path;
 
 use basecase_model::{Version, release_number};
 
-use super::{Layout, Tree};
+use super::{Layout, Tree, looks_like_library};
 use crate::binary::{self, Imprint};
 
 /// Shared libraries of SQLite.
 pub(super) struct Sqlite;
 
 impl Layout for Sqlite {
-    fn programs(&self) -> &'static [&'static str] {
+    fn servers(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn helpers(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn optional(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn owns(&self, server: &str, _bin: &Path) -> bool {
+        looks_like_library(Path::new(server))
+    }
+
+    fn version_arguments(&self) -> &'static [&'static str] {
         &[]
     }
 

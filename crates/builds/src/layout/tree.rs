@@ -7,6 +7,8 @@ use std::process::Command;
 use basecase_model::Dbms;
 use basecase_process::Account;
 
+use super::{all_servers, layout_of};
+
 /// Folders that may hold the server program, below the folder that the user or a recipe names.
 const PROGRAM_FOLDERS: &[&str] = &[
     "bin",
@@ -23,8 +25,6 @@ const PROGRAM_FOLDERS: &[&str] = &[
 /// The name of SQLite's library where basecase compiles it, and the names in installations, with their folders.
 const LIBRARIES: &[&str] = &["libsqlite3.so", "libsqlite3.so.0"];
 const LIBRARY_PLACES: &[&str] = &["", "lib", ".libs", "lib/x86_64-linux-gnu", "lib64"];
-/// The names of server programs. If MariaDB has both of its names, the older is a link.
-const SERVERS: &[&str] = &["postgres", "mariadbd", "mysqld"];
 /// The folder in a build's tree for libraries that basecase added.
 pub(crate) const SUPPLIED: &str = ".basecase-lib";
 /// Folders of shared libraries that the loader does not search by itself: those that basecase added, and those that came
@@ -50,6 +50,7 @@ const BOOTSTRAP_SCRIPTS: &[&str] = &[
 pub struct Tree {
     bin: PathBuf,
     server: String,
+    dbms: Dbms,
     libraries: Vec<PathBuf>,
 }
 
@@ -61,8 +62,9 @@ impl Tree {
             return Tree::of_library(path);
         }
         let folders = PROGRAM_FOLDERS.iter().map(|folder| path.join(folder));
+        let servers = all_servers();
         let found = folders
-            .flat_map(|folder| SERVERS.iter().map(move |server| (folder.clone(), *server)))
+            .flat_map(|folder| servers.iter().map(move |server| (folder.clone(), *server)))
             .find(|(folder, server)| folder.join(server).is_file());
         let Some((folder, server)) = found else {
             let places = LIBRARY_PLACES
@@ -74,6 +76,7 @@ impl Tree {
                 .and_then(|one| Tree::of_library(&one));
         };
         let bin = folder.canonicalize().ok()?;
+        let dbms = Dbms::ALL.into_iter().find(|dbms| layout_of(*dbms).owns(server, &bin))?;
         let tops = [path.canonicalize().ok()?, prefix(&bin).to_path_buf()];
         let mut libraries: Vec<PathBuf> = tops
             .iter()
@@ -81,7 +84,7 @@ impl Tree {
             .filter(|folder| folder.is_dir())
             .collect();
         libraries.dedup();
-        Some(Tree { bin, server: server.to_owned(), libraries })
+        Some(Tree { bin, server: server.to_owned(), dbms, libraries })
     }
 
     /// The shared library at `path`, which stays under the name that it has there.
@@ -90,7 +93,7 @@ impl Tree {
         let path = std::path::absolute(path).ok()?;
         let bin = path.parent()?.canonicalize().ok()?;
         let server = path.file_name()?.to_str()?.to_owned();
-        Some(Tree { bin, server, libraries: Vec::new() })
+        Some(Tree { bin, server, dbms: Dbms::Sqlite, libraries: Vec::new() })
     }
 
     /// The folder of the programs.
@@ -103,17 +106,9 @@ impl Tree {
         &self.server
     }
 
-    /// The dbms, judged by files. Older versions of MariaDB also call their server `mysqld`, but have a script of their own.
+    /// The dbms, judged by files.
     pub fn dbms(&self) -> Dbms {
-        let is_mariadb =
-            || self.shares().any(|folder| folder.join("maria_add_gis_sp_bootstrap.sql").is_file());
-        match self.server.as_str() {
-            name if looks_like_library(Path::new(name)) => Dbms::Sqlite,
-            "postgres" => Dbms::Postgres,
-            "mariadbd" => Dbms::Mariadb,
-            _ if is_mariadb() => Dbms::Mariadb,
-            _ => Dbms::Mysql,
-        }
+        self.dbms
     }
 
     /// What MySQL calls `basedir`.
@@ -133,7 +128,7 @@ impl Tree {
 
     /// The folder of MySQL's and MariaDB's messages, with a subfolder for each language.
     pub fn messages(&self) -> Option<PathBuf> {
-        self.shares().find(|folder| folder.join("english/errmsg.sys").is_file())
+        shares(&self.bin).find(|folder| folder.join("english/errmsg.sys").is_file())
     }
 
     /// The folder of MySQL's or MariaDB's plugins.
@@ -160,19 +155,17 @@ impl Tree {
         let has_first = |scripts: &Vec<PathBuf>| {
             scripts.first().is_some_and(|path| path.to_string_lossy().ends_with("_system_tables.sql"))
         };
-        self.shares().map(scripts_in).find(has_first).unwrap_or_default()
+        shares(&self.bin).map(scripts_in).find(has_first).unwrap_or_default()
     }
+}
 
-    /// The folders of this installation that may hold messages and scripts.
-    fn shares(&self) -> impl Iterator<Item = PathBuf> {
-        // One package has `share` beside the folder of its program.
-        let tops = [Some(self.prefix()), self.prefix().parent()];
-        let folders = tops
-            .into_iter()
-            .flatten()
-            .flat_map(|top| SHARE_FOLDERS.iter().map(move |folder| top.join(folder)));
-        folders.filter(|folder| fs::metadata(folder).is_ok_and(|metadata| metadata.is_dir()))
-    }
+/// The folders of the installation with the programs `bin` that may hold messages and scripts of MySQL and MariaDB.
+pub(super) fn shares(bin: &Path) -> impl Iterator<Item = PathBuf> {
+    // One package has `share` beside the folder of its program.
+    let tops = [Some(prefix(bin)), prefix(bin).parent()];
+    let folders =
+        tops.into_iter().flatten().flat_map(|top| SHARE_FOLDERS.iter().map(move |folder| top.join(folder)));
+    folders.filter(|folder| fs::metadata(folder).is_ok_and(|metadata| metadata.is_dir()))
 }
 
 /// Whether the name at the end of `path` is one of a shared library.

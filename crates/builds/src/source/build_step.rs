@@ -74,9 +74,30 @@ pub(crate) fn steps(
         .iter()
         .map(|text| text.replace("{source}", &folders.source.display().to_string()))
         .collect();
-    if kind == SourceKind::Sqlite {
-        return library_steps(toolchain, folders, compilers, &arguments);
-    }
+    let (mut configure, folder, parts): (Command, &Path, &[&str]) = match kind {
+        SourceKind::Postgres => {
+            let mut command = toolchain.command(Path::new("/bin/sh"));
+            // By a relative path, because it ends up in the names of source files, and those end up in programs.
+            command
+                .arg("./configure")
+                .arg(format!("--prefix={}", folders.prefix.display()))
+                .current_dir(&folders.source);
+            // Documentation is left out. All of contrib takes a tenth of the time that the server takes.
+            (command, &folders.source, &[".", "contrib"])
+        }
+        SourceKind::Mysql | SourceKind::FbMysql | SourceKind::Mariadb => {
+            let mut command = toolchain.command(&toolchain.need("cmake", "cmake")?);
+            command.arg(&folders.source);
+            command.arg(format!("-DCMAKE_INSTALL_PREFIX={}", folders.prefix.display()));
+            for (language, compiler) in ["C", "CXX"].iter().zip(compilers) {
+                command.arg(format!("-DCMAKE_{language}_COMPILER={}", compiler.program));
+            }
+            command.current_dir(&folders.objects);
+            (command, &folders.objects, &["."])
+        }
+        SourceKind::Sqlite => return library_steps(toolchain, folders, compilers, &arguments),
+    };
+    configure.args(arguments);
     let make = toolchain.need("make", "make")?;
     let make = |folder: &Path, words: &[&str]| {
         let mut command = toolchain.command(&make);
@@ -84,26 +105,6 @@ pub(crate) fn steps(
         command
     };
     let destination = format!("DESTDIR={}", folders.stage.display());
-    let (mut configure, folder, parts): (Command, &Path, &[&str]) = if kind.uses_cmake() {
-        let mut command = toolchain.command(&toolchain.need("cmake", "cmake")?);
-        command.arg(&folders.source);
-        command.arg(format!("-DCMAKE_INSTALL_PREFIX={}", folders.prefix.display()));
-        for (language, compiler) in ["C", "CXX"].iter().zip(compilers) {
-            command.arg(format!("-DCMAKE_{language}_COMPILER={}", compiler.program));
-        }
-        command.current_dir(&folders.objects);
-        (command, &folders.objects, &["."])
-    } else {
-        let mut command = toolchain.command(Path::new("/bin/sh"));
-        // By a relative path, because it ends up in the names of source files, and those end up in programs.
-        command
-            .arg("./configure")
-            .arg(format!("--prefix={}", folders.prefix.display()))
-            .current_dir(&folders.source);
-        // Documentation is left out. All of contrib takes a tenth of the time that the server takes.
-        (command, &folders.source, &[".", "contrib"])
-    };
-    configure.args(arguments);
     let compile = parts.iter().map(|part| make(folder, &["-C", part]));
     let install = parts.iter().map(|part| make(folder, &["-C", part, "install", &destination]));
     Ok(vec![
@@ -154,14 +155,13 @@ fn library_steps(
 
 /// The flags that the compiler was given: configure's, or under CMake, whose projects add flags of their own, InnoDB's.
 pub(crate) fn flags_given(kind: SourceKind, folders: &Folders) -> Option<String> {
-    let (file, name) = if kind.uses_cmake() {
-        (folders.objects.join("storage/innobase/CMakeFiles/innobase.dir/flags.make"), "CXX_FLAGS = ")
-    } else {
-        (folders.source.join("src/Makefile.global"), "CFLAGS = ")
+    let (file, name) = match kind {
+        SourceKind::Postgres => (folders.source.join("src/Makefile.global"), "CFLAGS = "),
+        SourceKind::Mysql | SourceKind::FbMysql | SourceKind::Mariadb => {
+            (folders.objects.join("storage/innobase/CMakeFiles/innobase.dir/flags.make"), "CXX_FLAGS = ")
+        }
+        SourceKind::Sqlite => return None,
     };
-    if kind == SourceKind::Sqlite {
-        return None;
-    }
     let text = fs::read_to_string(file).ok()?;
     let value = text.lines().find_map(|line| line.strip_prefix(name))?;
     Some(value.split_whitespace().collect::<Vec<_>>().join(" "))

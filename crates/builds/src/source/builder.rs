@@ -160,11 +160,8 @@ impl Builder {
         };
         let compilers = languages.iter().map(|language| self.toolchain.compiler(*language, &order.configure));
         let compilers = compilers.collect::<Result<Vec<_>, _>>()?;
-        if *dbms != Dbms::Sqlite {
-            self.toolchain.need("make", "make")?;
-        }
-        if kinds.iter().any(|kind| kind.uses_cmake()) {
-            self.toolchain.need("cmake", "cmake")?;
+        for tool in kinds.iter().flat_map(|kind| kind.tools()) {
+            self.toolchain.need(tool, tool)?;
         }
         let origin = match &order.source {
             Some(text) => Origin::find(text)?,

@@ -24,8 +24,6 @@ pub(crate) use toolchain::Toolchain;
 
 use std::path::PathBuf;
 
-use basecase_model::Dbms;
-
 use crate::commit_request::{CommitError, CommitRequest};
 use crate::recipe::BuildRequest;
 use crate::setup::Setup;
@@ -70,7 +68,7 @@ impl SourceOrder {
             patches: commit.patches.clone(),
             configure: commit.configure.clone(),
             names_commit: true,
-            is_incremental: commit.is_incremental && commit.dbms != Dbms::Sqlite,
+            is_incremental: commit.keeps_folder(),
             jobs: None,
         })
     }

@@ -26,7 +26,7 @@ impl Calibration {
     /// processors wait for each other's spins, so that far more is lost than was planted.
     pub fn new(request: Request) -> Result<Self> {
         let candidate = request.candidates.first().cloned().context("no candidate is named")?;
-        if candidate.is_url() || candidate.dbms() == basecase_model::Dbms::Sqlite {
+        if candidate.is_url() || candidate.dbms().is_embedded() {
             anyhow::bail!(
                 "nothing can be planted in {candidate}: it is not a server that basecase starts\nhint: name a build, e.g. postgres:18.6"
             );

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use basecase_model::Dbms;
 use basecase_server::{ConfigFile, free_bytes};
 
 use crate::request::Protocol;
@@ -93,12 +94,19 @@ fn needed_bytes<'a>(tables: u64, configs: impl Iterator<Item = &'a ConfigFile>, 
 /// How much log a config lets the server keep beside tables of that size, in the version for which that is most.
 fn log_bytes(file: &ConfigFile, tables: u64) -> u64 {
     let largest = |name: &'static str| file.values(name).filter_map(bytes).max().unwrap_or(0);
-    let files = file.values("innodb_log_files_in_group").filter_map(|value| value.parse::<u64>().ok()).max();
-    let redo = largest("innodb_redo_log_capacity")
-        .max(largest("innodb_log_file_size").saturating_mul(files.unwrap_or(2)));
     let written = tables.saturating_mul(4);
-    // MySQL up to 5.7 writes its whole redo log at once, however small the tables are.
-    largest("max_wal_size").min(written).max(redo.min(written.max(4 << 30)))
+    match file.dbms() {
+        Dbms::Postgres => largest("max_wal_size").min(written),
+        Dbms::Mysql | Dbms::Mariadb => {
+            let files =
+                file.values("innodb_log_files_in_group").filter_map(|value| value.parse::<u64>().ok());
+            let redo = largest("innodb_redo_log_capacity")
+                .max(largest("innodb_log_file_size").saturating_mul(files.max().unwrap_or(2)));
+            // MySQL up to 5.7 writes its whole redo log at once, however small the tables are.
+            redo.min(written.max(4 << 30))
+        }
+        Dbms::Sqlite => 0,
+    }
 }
 
 /// A size as the dbms writes it: `4GB` or `4G`. A bare number is MB for Postgres and bytes for MySQL; the larger counts.
@@ -117,7 +125,6 @@ fn bytes(value: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use basecase_model::Dbms;
     use basecase_server::Host;
 
     use super::*;

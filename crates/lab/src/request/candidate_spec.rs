@@ -125,7 +125,7 @@ impl CandidateSpec {
 
     /// Whether it is compiled in a folder that is kept.
     pub fn is_incremental(&self) -> bool {
-        self.commit().is_some_and(|commit| commit.is_incremental && commit.dbms != Dbms::Sqlite)
+        self.commit().is_some_and(CommitRequest::keeps_folder)
     }
 
     /// The same, made of another commit.
@@ -143,7 +143,10 @@ impl CandidateSpec {
 
     /// Whether it is the user's own server.
     pub fn is_url(&self) -> bool {
-        matches!(self.origin, Origin::PostgresUrl(_) | Origin::MysqlUrl(_))
+        match self.origin {
+            Origin::PostgresUrl(_) | Origin::MysqlUrl(_) => true,
+            Origin::Build(_) | Origin::Embedded => false,
+        }
     }
 
     /// The engine of its tables: the one named, or the dbms's usual one; `None` where there is no choice.
@@ -186,11 +189,10 @@ impl FromStr for CandidateSpec {
 impl CandidateSpec {
     /// Refuses an engine for a dbms without engines.
     fn with_possible_engine(self, text: &str) -> Result<Self, CandidateError> {
-        match (self.engine, self.dbms()) {
-            (Some(engine), dbms @ (Dbms::Postgres | Dbms::Sqlite)) => {
-                Err(CandidateError::NoEngines { candidate: text.to_owned(), engine, dbms })
-            }
-            _ => Ok(self),
+        let dbms = self.dbms();
+        match self.engine.filter(|_| dbms.default_engine().is_none()) {
+            Some(engine) => Err(CandidateError::NoEngines { candidate: text.to_owned(), engine, dbms }),
+            None => Ok(self),
         }
     }
 }

@@ -17,6 +17,8 @@ pub(crate) struct Rules {
     pub(crate) has_dashes: bool,
     /// The suffix of a number that means MiB.
     pub(crate) megabyte: &'static str,
+    /// The settings that take most memory.
+    pub(crate) large: &'static [&'static str],
     /// How many connections a server admits; `None` if there is no server.
     pub(crate) connection_limit: Option<ConnectionLimit>,
 }
@@ -24,7 +26,9 @@ pub(crate) struct Rules {
 /// How many connections a server admits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionLimit {
-    /// The default of the setting `max_connections`.
+    /// The setting that limits them.
+    pub setting: &'static str,
+    /// Its default.
     pub default: u64,
     /// The query that asks a running server.
     pub question: &'static str,

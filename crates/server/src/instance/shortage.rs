@@ -15,15 +15,6 @@ use crate::instance::Instance;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How Postgres logs that one of its processes was killed.
 const KILLED: &str = "terminated by signal 9";
-/// The settings of any dbms that take most memory.
-const LARGE: [&str; 6] = [
-    "shared_buffers",
-    "maintenance_work_mem",
-    "work_mem",
-    "innodb_buffer_pool_size",
-    "rocksdb_block_cache_size",
-    "key_buffer_size",
-];
 
 /// The kernel killed a server, or one of its processes, because memory ran out.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -57,7 +48,7 @@ impl KilledForMemory {
 
     fn with(build: String, cause: Cause, config: &Config) -> Self {
         let value = |name: &&str| Some(((*name).to_owned(), config.value(name)?.to_owned()));
-        let settings = LARGE.iter().filter_map(value).collect();
+        let settings = config.rules.large.iter().filter_map(value).collect();
         KilledForMemory { build, cause, config: config.name.clone(), settings }
     }
 

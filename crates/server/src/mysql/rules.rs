@@ -50,6 +50,11 @@ pub(crate) static RULES: Rules = Rules {
     pragmas: None,
     has_dashes: true,
     megabyte: "M",
+    large: &["innodb_buffer_pool_size", "rocksdb_block_cache_size", "key_buffer_size"],
     // Section 7.1.8 of the MySQL 8.0 manual.
-    connection_limit: Some(ConnectionLimit { default: 151, question: "select @@max_connections" }),
+    connection_limit: Some(ConnectionLimit {
+        setting: "max_connections",
+        default: 151,
+        question: "select @@max_connections",
+    }),
 };

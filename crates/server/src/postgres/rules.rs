@@ -32,6 +32,11 @@ pub(crate) static RULES: Rules = Rules {
     pragmas: None,
     has_dashes: false,
     megabyte: "MB",
+    large: &["shared_buffers", "maintenance_work_mem", "work_mem"],
     // Section 20.3 of the Postgres manual.
-    connection_limit: Some(ConnectionLimit { default: 100, question: "show max_connections" }),
+    connection_limit: Some(ConnectionLimit {
+        setting: "max_connections",
+        default: 100,
+        question: "show max_connections",
+    }),
 };

@@ -31,5 +31,11 @@ const PRAGMAS: &[&str] = &[
 ];
 
 /// Which pragmas a config of SQLite may have, and how they are written.
-pub(crate) static RULES: Rules =
-    Rules { own: &[], pragmas: Some(PRAGMAS), has_dashes: false, megabyte: "MB", connection_limit: None };
+pub(crate) static RULES: Rules = Rules {
+    own: &[],
+    pragmas: Some(PRAGMAS),
+    has_dashes: false,
+    megabyte: "MB",
+    large: &[],
+    connection_limit: None,
+};

@@ -27,7 +27,8 @@ impl<T: Clone> Spelling<T> {
     }
 
     pub(crate) fn all(&self) -> [&T; 3] {
-        [&self.postgres, &self.mysql, &self.sqlite]
+        let Spelling { postgres, mysql, sqlite } = self;
+        [postgres, mysql, sqlite]
     }
 
     /// One value, or a table of them with the keys `postgres`, `mysql`, `sqlite` and `other`.

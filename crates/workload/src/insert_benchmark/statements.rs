@@ -63,7 +63,10 @@ pub(super) fn push_delete(text: &mut String, dialect: Dialect, table: &str, from
     text.push_str("delete from ");
     text.push_str(table);
     text.push_str(" where transactionid ");
-    let is_nested = !matches!(dialect, Dialect::Mysql(_));
+    let is_nested = match dialect {
+        Dialect::Postgres | Dialect::Sqlite => true,
+        Dialect::Mysql(_) => false,
+    };
     if is_nested {
         text.push_str("in (select transactionid from ");
         text.push_str(table);
@@ -178,7 +181,7 @@ impl Query {
                 let table = format!(" from {} ", self.table);
                 self.sql.replacen(&table, &format!("{table}force index ({index}) "), 1)
             }
-            _ => self.sql.clone(),
+            (_, Dialect::Postgres | Dialect::Mysql(_) | Dialect::Sqlite) => self.sql.clone(),
         }
     }
 

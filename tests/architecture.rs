@@ -49,7 +49,7 @@ const LINES: usize = 600;
 const CRATE_LINES: usize = 8000;
 
 /// Larger crates. `docs/architecture.md` says why each is.
-const LARGE_CRATES: &[&str] = &["analysis", "builds", "lab", "report", "stats"];
+const LARGE_CRATES: &[&str] = &["analysis", "builds", "lab", "report", "stats", "workload"];
 
 fn floor(room: &str) -> Option<u32> {
     FLOORS.iter().find(|(name, _)| *name == room).map(|(_, floor)| *floor)

@@ -312,7 +312,9 @@ mod tests {
                 Err(error) => format!("{error} {error:?}"),
             };
             let letters: Vec<char> = password.chars().collect();
-            for piece in letters.windows(4).map(String::from_iter) {
+            // Punctuation alone stands in messages as well: "://" at the end of a line does.
+            let is_telling = |piece: &String| piece.contains(char::is_alphanumeric);
+            for piece in letters.windows(4).map(String::from_iter).filter(is_telling) {
                 proptest::prop_assert!(!said.contains(&piece), "{piece:?} in {said}");
             }
         }

@@ -44,6 +44,13 @@ pub fn sets(candidate: &CandidateFacts, name: &str) -> bool {
     candidate.config.settings.iter().any(|(set, _)| plain(set) == plain(name))
 }
 
+/// What the config of a candidate sets and its server does not report, e.g. variables of the environment, by name and value.
+pub(crate) fn unreported(candidate: &CandidateFacts) -> impl Iterator<Item = (String, &str)> {
+    let is_reported = |name: &str| candidate.running.keys().any(|reported| plain(reported) == name);
+    let settings = candidate.config.settings.iter().map(|(name, value)| (plain(name), value.as_str()));
+    settings.filter(move |(name, _)| !is_reported(name))
+}
+
 /// A setting's name as servers report it, however a config spells it.
 fn plain(name: &str) -> String {
     name.trim_start_matches("loose").trim_start_matches(['-', '_']).to_lowercase().replace('-', "_")

@@ -1,9 +1,11 @@
 //! Settings of two servers, as they ran.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use basecase_model::CandidateFacts;
 
 use super::setting_topic::{SettingTopic, topics};
-use crate::settings::{is_bound_to_differ, sets};
+use crate::settings::{is_bound_to_differ, sets, unreported};
 
 /// A setting that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,15 +63,50 @@ pub(super) fn changes(base: &CandidateFacts, candidate: &CandidateFacts) -> Vec<
         })
     };
     let mut changes: Vec<SettingChange> = names.into_iter().filter_map(change).collect();
+    changes.extend(unreported_changes(base, candidate));
     // Settings that both have tell more than those that came or went with a version.
     changes.sort_by_key(|change| !change.is_of_both());
     changes
+}
+
+/// What configs set differently and neither server reports.
+fn unreported_changes(base: &CandidateFacts, candidate: &CandidateFacts) -> Vec<SettingChange> {
+    let (before, after): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        (unreported(base).collect(), unreported(candidate).collect());
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let is_reported = |name: &str| base.running.contains_key(name) || candidate.running.contains_key(name);
+    let changed = names.into_iter().filter(|name| before.get(*name) != after.get(*name));
+    let change = |name: &String| SettingChange {
+        name: name.clone(),
+        base: before.get(name).map(|value| (*value).to_owned()),
+        candidate: after.get(name).map(|value| (*value).to_owned()),
+        is_default: false,
+        topics: topics(base.build.dbms, name),
+    };
+    changed.filter(|name| !is_reported(name)).map(change).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixture;
+
+    #[test]
+    fn what_a_config_gives_the_process_differs_though_no_server_reports_it() {
+        let (experiment, _) = fixture::sample();
+        let mut base = experiment.candidates[0].clone();
+        base.running = [("work_mem".to_owned(), "4MB".to_owned())].into();
+        base.config.settings = vec![("work_mem".into(), "4096kB".into())];
+        let mut candidate = base.clone();
+        candidate.config.settings =
+            vec![("Work_Mem".into(), "4MB".into()), ("environment".into(), "MALLOC_ARENA_MAX=1".into())];
+        let found = changes(&base, &candidate);
+        let [change] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((change.name.as_str(), change.base.as_deref()), ("environment", None));
+        assert_eq!(change.candidate.as_deref(), Some("MALLOC_ARENA_MAX=1"));
+        assert!(change.acts() && !change.is_default && change.touches(&[SettingTopic::Memory]), "{change:?}");
+        assert!(changes(&candidate, &candidate).is_empty());
+    }
 
     #[test]
     fn a_setting_that_no_config_names_is_a_changed_default() {

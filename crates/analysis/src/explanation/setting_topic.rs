@@ -85,6 +85,7 @@ pub(crate) fn topics(dbms: Dbms, setting: &str) -> Vec<SettingTopic> {
         Dbms::Sqlite => &[SQLITE],
     };
     let setting = setting.to_lowercase();
+    let tables = [tables, &[PROCESS]].concat();
     let has = |group: &&Group| group.0.iter().any(|pattern| fits(pattern, &setting));
     let mut topics = Vec::new();
     for topic in tables.iter().flat_map(|table| table.iter()).filter(has).flat_map(|group| group.1) {
@@ -94,6 +95,9 @@ pub(crate) fn topics(dbms: Dbms, setting: &str) -> Vec<SettingTopic> {
     }
     topics
 }
+
+/// What a config says of any server's process.
+const PROCESS: &[Group] = &[(&["environment"], &[Memory])];
 
 const POSTGRES: &[Group] = &[
     (&["shared_buffers"], &[Reads, Writes, Memory]),
@@ -191,6 +195,7 @@ const POSTGRES: &[Group] = &[
 ];
 
 const MYSQL_FAMILY: &[Group] = &[
+    (&["table_options"], &[Reads, Writes, Compression]),
     (&["innodb_buffer_pool_*"], &[Reads, Writes, Memory]),
     (&["innodb_buffer_pool_instances"], &[Locks]),
     (

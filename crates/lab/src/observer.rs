@@ -94,7 +94,7 @@ impl<'a> Phase<'a> {
             Phase::InitialiseDatabase => "initialising the database",
             Phase::Connect => "connecting to the server",
             Phase::Start => "starting the server",
-            Phase::Inspect => "inspecting what the interrupted run left",
+            Phase::Inspect => "inspecting what an earlier run left",
             Phase::Rebuild(Reason::Asked) => "rebuilding the database, as --rebuild says",
             Phase::Rebuild(Reason::ChangesRows) => {
                 "the interrupted step changes rows: rebuilding the database"

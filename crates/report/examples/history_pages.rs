@@ -1,4 +1,4 @@
-//! Writes the pages of made-up nights, and measures that: `cargo run --release --example nights -- DIRECTORY [NIGHTS] [STEPS]`.
+//! Writes the pages of made-up nights, and measures that: `cargo run --release -p basecase-report --example history_pages -- DIRECTORY [NIGHTS] [STEPS]`.
 #![expect(clippy::print_stdout, reason = "the figures go to the terminal")]
 
 use std::error::Error;

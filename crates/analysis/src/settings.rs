@@ -44,11 +44,13 @@ pub fn sets(candidate: &CandidateFacts, name: &str) -> bool {
     candidate.config.settings.iter().any(|(set, _)| plain(set) == plain(name))
 }
 
-/// What the config of a candidate sets and its server does not report, e.g. variables of the environment, by name and value.
-pub(crate) fn unreported(candidate: &CandidateFacts) -> impl Iterator<Item = (String, &str)> {
-    let is_reported = |name: &str| candidate.running.keys().any(|reported| plain(reported) == name);
-    let settings = candidate.config.settings.iter().map(|(name, value)| (plain(name), value.as_str()));
-    settings.filter(move |(name, _)| !is_reported(name))
+/// What a config says that is no setting of a server, so that no server reports it.
+pub(crate) const BESIDE_SETTINGS: [&str; 2] = ["environment", "table_options"];
+
+/// The value of one of [`BESIDE_SETTINGS`] in the config of a candidate.
+pub(crate) fn beside_settings<'a>(candidate: &'a CandidateFacts, name: &str) -> Option<&'a str> {
+    let mut settings = candidate.config.settings.iter();
+    settings.find(|(set, _)| set == name).map(|(_, value)| value.as_str())
 }
 
 /// A setting's name as servers report it, however a config spells it.

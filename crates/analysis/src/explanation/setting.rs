@@ -1,11 +1,9 @@
 //! Settings of two servers, as they ran.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use basecase_model::CandidateFacts;
 
 use super::setting_topic::{SettingTopic, topics};
-use crate::settings::{is_bound_to_differ, sets, unreported};
+use crate::settings::{BESIDE_SETTINGS, beside_settings, is_bound_to_differ, sets};
 
 /// A setting that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,27 +61,27 @@ pub(super) fn changes(base: &CandidateFacts, candidate: &CandidateFacts) -> Vec<
         })
     };
     let mut changes: Vec<SettingChange> = names.into_iter().filter_map(change).collect();
-    changes.extend(unreported_changes(base, candidate));
+    changes.extend(changes_beside_settings(base, candidate));
     // Settings that both have tell more than those that came or went with a version.
     changes.sort_by_key(|change| !change.is_of_both());
     changes
 }
 
-/// What configs set differently and neither server reports.
-fn unreported_changes(base: &CandidateFacts, candidate: &CandidateFacts) -> Vec<SettingChange> {
-    let (before, after): (BTreeMap<_, _>, BTreeMap<_, _>) =
-        (unreported(base).collect(), unreported(candidate).collect());
-    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    let is_reported = |name: &str| base.running.contains_key(name) || candidate.running.contains_key(name);
-    let changed = names.into_iter().filter(|name| before.get(*name) != after.get(*name));
-    let change = |name: &String| SettingChange {
-        name: name.clone(),
-        base: before.get(name).map(|value| (*value).to_owned()),
-        candidate: after.get(name).map(|value| (*value).to_owned()),
-        is_default: false,
-        topics: topics(base.build.dbms, name),
-    };
-    changed.filter(|name| !is_reported(name)).map(change).collect()
+/// What configs say of processes and tables, which no server reports.
+fn changes_beside_settings<'a>(
+    base: &'a CandidateFacts,
+    candidate: &'a CandidateFacts,
+) -> impl Iterator<Item = SettingChange> + 'a {
+    BESIDE_SETTINGS.into_iter().filter_map(|name| {
+        let (before, after) = (beside_settings(base, name), beside_settings(candidate, name));
+        (before != after).then(|| SettingChange {
+            name: name.to_owned(),
+            base: before.map(str::to_owned),
+            candidate: after.map(str::to_owned),
+            is_default: false,
+            topics: topics(base.build.dbms, name),
+        })
+    })
 }
 
 #[cfg(test)]

@@ -44,15 +44,6 @@ pub fn sets(candidate: &CandidateFacts, name: &str) -> bool {
     candidate.config.settings.iter().any(|(set, _)| plain(set) == plain(name))
 }
 
-/// What a config says that is no setting of a server, so that no server reports it.
-pub(crate) const BESIDE_SETTINGS: [&str; 2] = ["environment", "table_options"];
-
-/// The value of one of [`BESIDE_SETTINGS`] in the config of a candidate.
-pub(crate) fn beside_settings<'a>(candidate: &'a CandidateFacts, name: &str) -> Option<&'a str> {
-    let mut settings = candidate.config.settings.iter();
-    settings.find(|(set, _)| set == name).map(|(_, value)| value.as_str())
-}
-
 /// A setting's name as servers report it, however a config spells it.
 fn plain(name: &str) -> String {
     name.trim_start_matches("loose").trim_start_matches(['-', '_']).to_lowercase().replace('-', "_")

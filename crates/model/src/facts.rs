@@ -68,6 +68,13 @@ pub struct ConfigFacts {
     pub sha256: String,
 }
 
+impl ConfigFacts {
+    /// The name of what is not a setting of the server: text behind each CREATE TABLE.
+    pub const TABLE_OPTIONS: &str = "table_options";
+    /// The name of what is not a setting of the server: variables of its process, as `NAME=VALUE NAME=VALUE`.
+    pub const ENVIRONMENT: &str = "environment";
+}
+
 /// The machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostFacts {

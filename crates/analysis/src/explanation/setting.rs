@@ -1,9 +1,10 @@
 //! Settings of two servers, as they ran.
 
-use basecase_model::CandidateFacts;
+use basecase_model::{CandidateFacts, ConfigFacts};
 
 use super::setting_topic::{SettingTopic, topics};
-use crate::settings::{BESIDE_SETTINGS, beside_settings, is_bound_to_differ, sets};
+use crate::configs::differing_settings;
+use crate::settings::{is_bound_to_differ, sets};
 
 /// A setting that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,20 +69,18 @@ pub(super) fn changes(base: &CandidateFacts, candidate: &CandidateFacts) -> Vec<
 }
 
 /// What configs say of processes and tables, which no server reports.
-fn changes_beside_settings<'a>(
-    base: &'a CandidateFacts,
-    candidate: &'a CandidateFacts,
-) -> impl Iterator<Item = SettingChange> + 'a {
-    BESIDE_SETTINGS.into_iter().filter_map(|name| {
-        let (before, after) = (beside_settings(base, name), beside_settings(candidate, name));
-        (before != after).then(|| SettingChange {
-            name: name.to_owned(),
-            base: before.map(str::to_owned),
-            candidate: after.map(str::to_owned),
-            is_default: false,
-            topics: topics(base.build.dbms, name),
-        })
-    })
+fn changes_beside_settings(base: &CandidateFacts, candidate: &CandidateFacts) -> Vec<SettingChange> {
+    let differing = differing_settings(&[&base.config, &candidate.config]).into_iter();
+    let beside =
+        differing.filter(|(name, _)| [ConfigFacts::ENVIRONMENT, ConfigFacts::TABLE_OPTIONS].contains(name));
+    let change = |(name, values): (&str, Vec<Option<&str>>)| SettingChange {
+        name: name.to_owned(),
+        base: values[0].map(str::to_owned),
+        candidate: values[1].map(str::to_owned),
+        is_default: false,
+        topics: topics(base.build.dbms, name),
+    };
+    beside.map(change).collect()
 }
 
 #[cfg(test)]

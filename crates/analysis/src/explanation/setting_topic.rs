@@ -79,13 +79,12 @@ type Group = (&'static [&'static str], &'static [SettingTopic]);
 /// What a setting of a dbms has to do with; nothing if the table does not have it.
 pub(crate) fn topics(dbms: Dbms, setting: &str) -> Vec<SettingTopic> {
     let tables: &[&[Group]] = match dbms {
-        Dbms::Postgres => &[POSTGRES],
-        Dbms::Mysql => &[MYSQL_FAMILY, MYSQL, ROCKSDB],
-        Dbms::Mariadb => &[MYSQL_FAMILY, MARIADB, ROCKSDB],
+        Dbms::Postgres => &[PROCESS, POSTGRES],
+        Dbms::Mysql => &[PROCESS, MYSQL_FAMILY, MYSQL, ROCKSDB],
+        Dbms::Mariadb => &[PROCESS, MYSQL_FAMILY, MARIADB, ROCKSDB],
         Dbms::Sqlite => &[SQLITE],
     };
     let setting = setting.to_lowercase();
-    let tables = [tables, &[PROCESS]].concat();
     let has = |group: &&Group| group.0.iter().any(|pattern| fits(pattern, &setting));
     let mut topics = Vec::new();
     for topic in tables.iter().flat_map(|table| table.iter()).filter(has).flat_map(|group| group.1) {

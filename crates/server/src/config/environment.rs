@@ -1,21 +1,22 @@
 //! Environment variables that a config gives the server's process.
 
-/// The name of what is not a setting of the server: variables of its process, as `NAME=VALUE NAME=VALUE`.
-pub(super) const ENVIRONMENT: &str = "environment";
+use basecase_model::ConfigFacts;
+
 /// Variables that no config may have, beside those with a prefix below: basecase sets them itself, or they would put files outside the
 /// instance's directory.
 const OWN: &[&str] = &["LANG", "LANGUAGE", "PATH", "TMPDIR"];
 /// The beginnings of such variables: basecase's own, and those that lead the loader, valgrind or systemd, through which servers are started.
 const OWN_PREFIXES: &[&str] = &["BASECASE_", "DBUS_", "LC_", "LD_", "SYSTEMD_", "VALGRIND_", "XDG_"];
 
-/// The variables in the value of [`ENVIRONMENT`]. An empty value has none.
+/// The variables in the value of [`ConfigFacts::ENVIRONMENT`]. An empty value has none.
 pub(super) fn variables(value: &str) -> impl Iterator<Item = (&str, &str)> {
     value.split_ascii_whitespace().filter_map(|pair| pair.split_once('='))
 }
 
 /// Why a config may not have these variables, and what to do.
 pub(super) fn check_variables(value: &str) -> Result<(), (String, String)> {
-    let refused = |reason: String, hint: &str| Err((format!("{ENVIRONMENT}: {reason}"), hint.to_owned()));
+    let name = ConfigFacts::ENVIRONMENT;
+    let refused = |reason: String, hint: &str| Err((format!("{name}: {reason}"), hint.to_owned()));
     let mut earlier: Vec<&str> = Vec::new();
     for pair in value.split_ascii_whitespace() {
         let Some((name, _)) = pair.split_once('=') else {

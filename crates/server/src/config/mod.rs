@@ -22,11 +22,8 @@ pub use settings::SyntaxError;
 pub(crate) use settings::quoted;
 pub(crate) use sizing::share_of_memory;
 
-use environment::{ENVIRONMENT, variables};
+use environment::variables;
 use rules::{check_line, check_value};
-
-/// The name of what is not a setting of the server: text behind each CREATE TABLE.
-const TABLE_OPTIONS: &str = "table_options";
 
 /// The option that tries a setting.
 pub(crate) const TRY: &str = "--try";
@@ -116,8 +113,8 @@ impl Config {
     /// Sets or removes a setting.
     fn set(&mut self, name: String, value: Option<&str>, place: &str) {
         match name.as_str() {
-            TABLE_OPTIONS => self.table_options = None,
-            ENVIRONMENT => self.environment = None,
+            ConfigFacts::TABLE_OPTIONS => self.table_options = None,
+            ConfigFacts::ENVIRONMENT => self.environment = None,
             _ => self.settings.retain(|setting| setting.name != name),
         }
         if let Some(value) = value {
@@ -128,9 +125,11 @@ impl Config {
     /// Adds a setting that it does not have, to those of the server or to what is not for the server.
     fn add(&mut self, setting: Setting) {
         match setting.name.as_str() {
-            TABLE_OPTIONS => self.table_options = Some(setting.value),
+            ConfigFacts::TABLE_OPTIONS => self.table_options = Some(setting.value),
             // Without variables it is the same config as without the line.
-            ENVIRONMENT => self.environment = variables(&setting.value).next().map(|_| setting.value.clone()),
+            ConfigFacts::ENVIRONMENT => {
+                self.environment = variables(&setting.value).next().map(|_| setting.value.clone());
+            }
             _ => self.settings.push(setting),
         }
     }
@@ -152,7 +151,10 @@ impl Config {
 
     /// The facts that results depend on.
     pub fn facts(&self) -> ConfigFacts {
-        let beside = [(TABLE_OPTIONS, &self.table_options), (ENVIRONMENT, &self.environment)];
+        let beside = [
+            (ConfigFacts::TABLE_OPTIONS, &self.table_options),
+            (ConfigFacts::ENVIRONMENT, &self.environment),
+        ];
         let beside: Vec<(String, String)> =
             beside.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?))).collect();
         let mut text = self.to_text();

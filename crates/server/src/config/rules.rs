@@ -1,8 +1,9 @@
 //! Which settings a config may have.
 
 use basecase_builds::{alternatives, nearest};
+use basecase_model::ConfigFacts;
 
-use super::environment::{ENVIRONMENT, check_variables};
+use super::environment::check_variables;
 use super::settings::is_name;
 
 /// Which settings a config of one dbms may have, and how they are written.
@@ -41,7 +42,7 @@ impl Rules {
             let hint = "leave it out; basecase sets it for every server that it starts";
             return Err((format!("{name} cannot be set by a config"), hint.into()));
         }
-        if name == ENVIRONMENT && self.connection_limit.is_none() {
+        if name == ConfigFacts::ENVIRONMENT && self.connection_limit.is_none() {
             let hint = "leave it out; only a dbms with a server has a process of its own";
             return Err((format!("{name} cannot be set where there is no server"), hint.into()));
         }
@@ -83,7 +84,7 @@ pub(crate) fn check_line(name: &str, value: &str) -> Result<(), (String, String)
 
 /// Checks what a setting that is not for the server says, after sizing.
 pub(crate) fn check_value(name: &str, value: &str) -> Result<(), (String, String)> {
-    if name == ENVIRONMENT { check_variables(value) } else { Ok(()) }
+    if name == ConfigFacts::ENVIRONMENT { check_variables(value) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -10,6 +10,15 @@ use sha2::{Digest, Sha256};
 
 use crate::{Problem, plan, profile, role, server_reading, session_record, slice, statement, track};
 
+/// The columns of a trial's own row, in the order in which [`head`] reads them; the name that the candidate is shown by follows. By place,
+/// because a name is searched for in each row.
+macro_rules! columns {
+    () => {
+        "trial.id, trial.warnings, trial.cell, trial.experiment, trial.step, trial.round, trial.pass, trial.position,
+            trial.placement, trial.started_at, trial.seconds, trial.observation, trial.reason, trial.log_tail"
+    };
+}
+
 /// How many trials an experiment has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TrialCounts {
@@ -182,8 +191,10 @@ fn insert_checks(connection: &Connection, id: &str, checks: &[Check]) -> Result<
 }
 
 pub(crate) fn select_of_experiment(connection: &Connection, experiment: &str) -> Result<Vec<Trial>, Problem> {
-    let mut statement = connection.prepare_cached(&format!(
-        "SELECT {HEAD}, link.candidate FROM experiment_cell AS link JOIN trial ON trial.cell = link.cell
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT ",
+        columns!(),
+        ", link.candidate FROM experiment_cell AS link JOIN trial ON trial.cell = link.cell
          WHERE link.experiment = ?1 ORDER BY sequence"
     ))?;
     let rows = statement.query_map([experiment], head)?;
@@ -238,8 +249,9 @@ fn select_where(
     complete: impl Fn(&Connection, Head) -> Result<Trial, Problem>,
 ) -> Result<Vec<Trial>, Problem> {
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT {HEAD}, candidate FROM trial
-         WHERE {column} IN (SELECT value FROM json_each(?1)) ORDER BY sequence"
+        "SELECT {}, candidate FROM trial
+         WHERE {column} IN (SELECT value FROM json_each(?1)) ORDER BY sequence",
+        columns!()
     ))?;
     let rows = statement.query_map([values], head)?;
     rows.map(|row| complete(connection, row?)).collect()
@@ -252,8 +264,10 @@ pub(crate) fn select_complete(
     is_profiled: bool,
     detail: Detail,
 ) -> Result<Option<Trial>, Problem> {
-    let mut statement = connection.prepare_cached(&format!(
-        "SELECT {HEAD}, candidate FROM trial
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT ",
+        columns!(),
+        ", candidate FROM trial
          WHERE cell = ?1 AND round = ?2 AND (observation = 'profiled') = ?3 AND status = 'complete' ORDER BY sequence DESC LIMIT 1"
     ))?;
     let mut rows = statement.query_map(params![cell, round, is_profiled], head)?;
@@ -266,11 +280,6 @@ pub(crate) fn select_complete(
 
 /// A trial's id, its warnings as JSON, and the trial as far as its own row describes it.
 type Head = (String, String, Trial);
-
-/// The columns of a trial's own row, in the order in which [`head`] reads them; the name that the candidate is shown by follows. By place,
-/// because a name is searched for in each row.
-const HEAD: &str = "trial.id, trial.warnings, trial.cell, trial.experiment, trial.step, trial.round, trial.pass, trial.position,
-    trial.placement, trial.started_at, trial.seconds, trial.observation, trial.reason, trial.log_tail";
 
 fn head(row: &Row<'_>) -> rusqlite::Result<Head> {
     let status = match row.get(12)? {

@@ -15,6 +15,8 @@ mod step;
 mod table;
 mod variant;
 
+use std::path::Path;
+
 use toml::de::DeTable;
 
 pub(crate) use event::{Choice, Event, Line};
@@ -38,7 +40,8 @@ const ROWS: [&str; 2] = ["rows", "table_size"];
 /// A workload as its file defines it, checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workload {
-    /// Its name: that of the built-in workload or of the file.
+    /// Its name: as the file says, else that of the built-in workload, or of the file without folders and ending. It is part of what identifies
+    /// a measurement, wherever the file lies.
     pub name: String,
     /// A description for people.
     pub about: String,
@@ -88,7 +91,7 @@ impl Workload {
             fields.optional(key, |value: &reader::Value<'_>| placeholder::parse_distribution(value.text()?))
         };
         let workload = Workload {
-            name: fields.optional("name", reader::Value::string)?.unwrap_or_else(|| name.to_owned()),
+            name: fields.optional("name", reader::Value::string)?.unwrap_or_else(|| stem(name)),
             about: fields.optional("about", reader::Value::string)?.unwrap_or_default(),
             file: name.to_owned(),
             text: text.to_owned(),
@@ -147,6 +150,11 @@ impl Workload {
     }
 }
 
+/// The name of a file without its folders and its ending.
+fn stem(path: &str) -> String {
+    Path::new(path).file_stem().map_or_else(|| path.to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
 /// Applies `read` to every entry of the table under `key`, in the order of the file.
 fn named<'a, T>(
     fields: &Fields<'a>,
@@ -189,6 +197,16 @@ fn read_parameters(entry: &Entry<'_>) -> Result<(String, Vec<Parameter>), Mistak
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_workload_is_called_the_same_wherever_its_file_lies() {
+        let step = "[statements]\nq = \"select 1\"\n[[steps]]\nname = \"q\"\nevent = \"q\"\n";
+        let name = |text: &str, path: &str| Workload::load(text, path).unwrap().name;
+        for path in ["shop.toml", "./shop.toml", "/srv/benchmarks/shop.toml", "shop"] {
+            assert_eq!(name(step, path), "shop", "{path}");
+        }
+        assert_eq!(name(&format!("name = \"mix\"\n{step}"), "/srv/shop.toml"), "mix");
+    }
 
     #[test]
     fn defect_fuzz_a_warm_up_of_a_file_has_the_bounds_of_one_that_is_given() {

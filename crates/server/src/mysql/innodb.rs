@@ -62,9 +62,18 @@ pub(super) fn hasten(session: &mut dyn Session, undo: &mut Vec<String>) -> Resul
 /// Lets purge advance to the last transaction, on versions that number read-only transactions too.
 pub(super) fn show_purge_the_end(session: &mut dyn Session, radix: u32) -> Result<(), Error> {
     if monitor(session, radix)?.behind.is_some_and(|behind| behind > UNPURGED_AT_REST) {
-        SOMETHING_TO_PURGE.iter().try_for_each(|statement| session.query(statement).map(drop))?;
+        write_something(session)?;
     }
     Ok(())
+}
+
+/// Wakes a purge thread of MySQL 5.5. After a batch of which a reader kept all, it sleeps until the next transaction that writes.
+pub(super) fn wake_purge(session: &mut dyn Session) -> Result<(), Error> {
+    if least_purged(session)? > 0.0 { write_something(session) } else { Ok(()) }
+}
+
+fn write_something(session: &mut dyn Session) -> Result<(), Error> {
+    SOMETHING_TO_PURGE.iter().try_for_each(|statement| session.query(statement).map(drop))
 }
 
 /// Measures the debt, and tells whether it is small. Versions before 5.6 print transaction numbers with `radix` 16.
@@ -97,9 +106,21 @@ pub(super) fn look(session: &mut dyn Session, measures: &mut Measures, radix: u3
             (None | Some(0.0), _) => true,
             // Transactions that stay in the history list after purge is done with them do not count.
             (_, Some(0.0)) => Figures::variables(session, &[TRIMMING])?.spelling(TRIMMING).is_none(),
+            _ if radix == 16 => {
+                let least = least_purged(session)?;
+                monitor.unpurged().is_some_and(|unpurged| unpurged < least)
+            }
             _ => false,
         };
     Ok(Rest { at_rest, is_purged })
+}
+
+/// The number of transactions from which a purge thread of MySQL 5.5 works: it sleeps while less than a batch is left. 0 where the master thread
+/// purges, which leaves nothing.
+fn least_purged(session: &mut dyn Session) -> Result<f64, Error> {
+    let purge = Figures::variables(session, &["innodb_purge_threads", "innodb_purge_batch_size"])?;
+    let has_thread = purge.number("innodb_purge_threads").is_some_and(|threads| threads > 0.0);
+    Ok(purge.number("innodb_purge_batch_size").filter(|_| has_thread).unwrap_or(0.0))
 }
 
 fn monitor(session: &mut dyn Session, radix: u32) -> Result<Monitor, Error> {

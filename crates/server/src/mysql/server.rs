@@ -364,6 +364,13 @@ impl Served for MysqlServer {
         }
     }
 
+    fn wake(&self, session: &mut dyn Session) -> Result<(), Error> {
+        match self.engine {
+            Engine::Innodb if self.numbers_reads() => self.unless_forbidden(innodb::wake_purge(session)),
+            Engine::Innodb | Engine::Rocksdb => Ok(()),
+        }
+    }
+
     fn own_debt(&self, session: &mut dyn Session, _tables: &[String]) -> Result<Debt, Error> {
         let mut measures = Measures::new();
         let (at_rest, is_purged) = match self.engine {

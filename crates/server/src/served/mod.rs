@@ -290,6 +290,14 @@ pub trait Served {
         patience: &Patience<'_>,
     ) -> Result<(), Error>;
 
+    /// Wakes what pays the debt in the background, where it can fall asleep before all is paid.
+    ///
+    /// # Errors
+    /// If the dbms refuses or does not answer.
+    fn wake(&self, _session: &mut dyn Session) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// What is left of the dbms's own debt; [`crate::debt`] includes the host's.
     ///
     /// # Errors

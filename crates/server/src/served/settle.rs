@@ -230,6 +230,9 @@ fn pay_and_wait(
         if patience.is_over() || (mode != Settle::Formula && looks >= enough) {
             return Ok(debt);
         }
+        if looks == 0 {
+            served.wake(session)?;
+        }
         pause(poll_interval.min(patience.left()));
     }
 }

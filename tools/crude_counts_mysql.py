@@ -161,6 +161,9 @@ def start(home, work, arguments):
     for table in "tables statistics columns schemata routines events triggers views partitions files".split() * arguments.open_tables:
         session.simple("SELECT COUNT(*) FROM information_schema." + table)
     session.close()
+    if arguments.snapshot:
+        server.reader = Session(work, "ib")
+        server.reader.simple("START TRANSACTION WITH CONSISTENT SNAPSHOT")
     return server
 
 
@@ -204,6 +207,7 @@ def main():
     parser.add_argument("--set", action="append", default=[], help="a setting of the server besides those of z12a, or in their place")
     parser.add_argument("--id", default="SERIAL", help="type of the id; in MySQL SERIAL is BIGINT UNSIGNED with a unique index of its own")
     parser.add_argument("--open-tables", action="store_true", help="open tables of the dictionary first, so that the table cache is not small")
+    parser.add_argument("--snapshot", action="store_true", help="keep a snapshot open, so that purge removes nothing meanwhile")
     arguments = parser.parse_args()
     results = []
     for home in arguments.homes:

@@ -36,6 +36,7 @@
 
   const number = value =>
     value == null ? "–" : value.toLocaleString("en", { maximumFractionDigits: value < 10 ? 3 : value < 100 ? 1 : 0 });
+  const longest = texts => Math.max(0, ...(texts || []).map(text => text.length));
   const threads = x => String(Math.round(Math.pow(2, x)));
   const percentile = x => "p" + String(+(100 - 100 * Math.pow(10, -x)).toFixed(4));
 
@@ -74,7 +75,7 @@
           : byThreads
           ? { stroke: muted, grid, ticks: grid, size: 32, splits: plot => apart(plot, chart.threads.map(Math.log2)), values: (_, xs) => xs.map(threads) }
           : { stroke: muted, grid, ticks: grid, size: 32, values: (_, xs) => xs.map(x => x + " s") },
-        { stroke: muted, grid, ticks: grid, size: 66,
+        { stroke: muted, grid, ticks: grid, size: (_, texts) => Math.max(66, 18 + 7 * longest(texts)),
           values: (_, ys) => ys.map(y => y == null ? "" : number(y)) },
       ],
       series: [

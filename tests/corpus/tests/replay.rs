@@ -36,7 +36,7 @@ fn defect_fuzz_corpus_of_workload_files() {
 
 #[test]
 fn defect_fuzz_corpus_of_experiment_files() {
-    replay("experiment", &["refused", "plan refused", "planned insert-benchmark", "planned own.toml"]);
+    replay("experiment", &["refused", "plan refused", "planned insert-benchmark", "planned own"]);
 }
 
 #[test]

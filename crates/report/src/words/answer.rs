@@ -47,21 +47,25 @@ const SINGLE_RUNS: &str =
 fn single_runs(results: &Results<'_>, thresholds: Thresholds) -> Vec<String> {
     let group = StepGroup { name: "all", steps: results.compared_steps().map(|(step, _)| step).collect() };
     let findings = Finding::all(results, &group);
-    let (low, high) = thresholds.logarithms();
-    let sides = [("slower", Direction::Worse, low), ("faster", Direction::Better, high)];
+    let ratio = |pct: i64| pct as f64 / 100.0;
+    let Thresholds { worse_to_pct: low, better_from_pct: high } = thresholds;
+    let sides = [
+        ("slower", Direction::Worse, format!("≤ {:.2}", ratio(low))),
+        ("faster", Direction::Better, format!("≥ {:.2}", ratio(high))),
+    ];
     let line = |finding: &Finding| {
         let count = finding.ratios.len();
         let mut parts: Vec<String> = Vec::new();
-        for (word, direction, limit) in sides {
-            let found = finding.beyond(direction, thresholds);
+        for (word, direction, limit) in &sides {
+            let found = finding.beyond(*direction, thresholds);
             let Some((step, ratio)) = found.first() else { continue };
             let of_all = if parts.is_empty() { of_steps(count) } else { String::new() };
             let (step, most) = (&results.experiment.steps[*step].label, percent_text(*ratio, 1));
-            let limit = limit.exp();
-            parts.push(format!("{}{of_all} {word} than {limit:.2}, most {step} {most} %", found.len()));
+            parts.push(format!("{}{of_all} {word} ({limit}), most {step} {most} %", found.len()));
         }
         if parts.is_empty() {
-            parts.push(format!("all{} from {:.2} to {:.2}", of_steps(count), low.exp(), high.exp()));
+            let (low, high) = (ratio(low + 1), ratio(high - 1));
+            parts.push(format!("all{} from {low:.2} to {high:.2}", of_steps(count)));
         }
         format!("{}: {}.", transition(&results.experiment.candidates, finding.candidate), parts.join("; "))
     };

@@ -221,4 +221,5 @@ def main():
         print("  %-9s %.1f  %s" % (name, base, "  ".join("%.5f" % (other / base) for other in others)))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -10,7 +10,6 @@ import argparse
 import os
 import pathlib
 import re
-import shutil
 import signal
 import statistics
 import subprocess
@@ -26,11 +25,19 @@ TICK_US = 1e6 / os.sysconf("SC_CLK_TCK")
 class Version:
     """A server with the tables of sysbench."""
 
-    def __init__(self, home, arguments):
+    def __init__(self, home, folder, arguments):
         self.name = home.name
-        self.work = pathlib.Path(tempfile.mkdtemp(prefix="sysbench.", dir=arguments.folder))
+        self.work = pathlib.Path(tempfile.mkdtemp(dir=folder))
         self.arguments = arguments
-        self.server = initialised(home, self.work, arguments.set)
+        initialise(home, self.work)
+        self.server = Server(home, self.work, arguments.set)
+        session = Session(self.work)
+        session.simple("CREATE DATABASE sbtest")
+        # What every client library knows.
+        session.simple("CREATE USER sbtest@localhost IDENTIFIED WITH mysql_native_password")
+        session.simple("GRANT ALL ON sbtest.* TO sbtest@localhost")
+        session.close()
+        self.sysbench("oltp_point_select", "prepare")
 
     def sysbench(self, workload, action):
         asked = self.arguments
@@ -53,26 +60,17 @@ class Version:
         queries, rate = re.search(r"queries:\s+(\d+)\s+\(([\d.]+) per sec", told).groups()
         return float(rate), (self.cpu_us() - before) / int(queries)
 
-    def end(self):
-        self.server.stop()
-        shutil.rmtree(self.work, ignore_errors=True)
 
-
-def initialised(home, work, settings):
-    """A running server with an empty database for sysbench."""
-    initialise(home, work)
-    server = Server(home, work, settings)
-    try:
-        session = Session(work)
-        session.simple("CREATE DATABASE sbtest")
-        # What every client library knows.
-        session.simple("CREATE USER sbtest@localhost IDENTIFIED %s" % ("WITH mysql_native_password" if "-8." in home.name else "BY ''"))
-        session.simple("GRANT ALL ON sbtest.* TO sbtest@localhost")
-        session.close()
-    except (OSError, RuntimeError):
-        server.stop()
-        raise
-    return server
+def compare(versions, workload, count):
+    rounds = []
+    for number in range(count):
+        turn = number % len(versions)
+        found = {version.name: version.measure(workload) for version in versions[turn:] + versions[:turn]}
+        rounds.append([found[version.name] for version in versions])
+        print(workload, "  ".join("%.0f/s %.1f us" % one for one in rounds[-1]), flush=True)
+    for place, version in enumerate(versions):
+        rate, cpu = (statistics.median(one[place][part] / one[0][part] for one in rounds) for part in (0, 1))
+        print("  %-24s rate %.3f  CPU %.3f" % (version.name, rate, cpu), flush=True)
 
 
 def main():
@@ -85,24 +83,17 @@ def main():
     parser.add_argument("--folder", default="/var/tmp")
     parser.add_argument("--set", action="append", default=[], help="a setting of the servers besides those of z12a, or in their place")
     arguments = parser.parse_args()
-    versions = []
-    try:
-        for home in arguments.homes:
-            versions.append(Version(home.resolve(), arguments))
-            versions[-1].sysbench("oltp_point_select", "prepare")
-        for workload in arguments.workloads:
-            rounds = []
-            for number in range(arguments.rounds):
-                turn = number % len(versions)
-                found = {version.name: version.measure(workload) for version in versions[turn:] + versions[:turn]}
-                rounds.append([found[version.name] for version in versions])
-                print(workload, "  ".join("%.0f/s %.1f us" % one for one in rounds[-1]), flush=True)
-            for place, version in enumerate(versions):
-                rate, cpu = (statistics.median(one[place][part] / one[0][part] for one in rounds) for part in (0, 1))
-                print("  %-24s rate %.3f  CPU %.3f" % (version.name, rate, cpu), flush=True)
-    finally:
-        for version in versions:
-            version.end()
+    with tempfile.TemporaryDirectory(prefix="sysbench.", dir=arguments.folder) as folder:
+        versions = []
+        try:
+            for home in arguments.homes:
+                versions.append(Version(home.resolve(), folder, arguments))
+            for workload in arguments.workloads:
+                compare(versions, workload, arguments.rounds)
+        finally:
+            # The last one that was started may be none of the versions yet.
+            for server in {Server.running, *(version.server for version in versions)} - {None}:
+                server.stop()
 
 
 if __name__ == "__main__":

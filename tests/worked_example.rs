@@ -72,7 +72,7 @@ fn check_statements(trials: &[Trial], index_statements: u64) {
         }
         for role in trial.roles_of(OperationClass::Query) {
             let rows_per_query = role.fetched as f64 / role.statements as f64;
-            // A range of ids has no rows for those that the dbms left out.
+            // Ids are drawn from 0 on until the deleter has deleted something, which takes a while on a busy machine.
             let least = if step.starts_with("qr") { 9.9 } else { 10.0 * share_of_ids(trial) - 0.4 };
             let expected = least..=10.0;
             assert!(expected.contains(&rows_per_query), "{step}: {rows_per_query}");
@@ -80,10 +80,10 @@ fn check_statements(trials: &[Trial], index_statements: u64) {
     }
 }
 
-/// The share of ids between the smallest and the largest that a row has.
+/// The share of ids up to the largest that a row has.
 fn share_of_ids(trial: &Trial) -> f64 {
     let table = &trial.state.tables[0];
-    table.rows.unwrap() as f64 / (table.max_id.unwrap() - table.min_id.unwrap() + 1) as f64
+    table.rows.unwrap() as f64 / (table.max_id.unwrap() + 1) as f64
 }
 
 const WORKED_EXAMPLE: [&str; 6] = ["--rows", "20000", "--writes", "10000", "--seconds", "1"];

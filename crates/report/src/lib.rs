@@ -3,6 +3,7 @@
 //! It is pure: an [`Experiment`] and its trials go in, text or files come out. Every number comes from `basecase_analysis`. `words` and
 //! `tables` express it, `documents` arrange it, and `formats` write it.
 
+mod axis;
 mod charts;
 mod document;
 mod documents;

@@ -6,6 +6,7 @@ use basecase_stats::{Outlook, Verdict};
 
 use super::relative::decided;
 use super::{Column, MISSING, Row, Table, TableCell, number, work};
+use crate::axis;
 use crate::words::{
     EffectWords as _, cause, changed_work, distinctive, duration, instructions, largest_mover, margin,
     missed_rate, work_percent, work_words,
@@ -282,7 +283,7 @@ impl Drawing {
             let [low, high] = effect.interval.unwrap_or([effect.ratio; 2]);
             (low - 1.0).abs().max((high - 1.0).abs())
         };
-        let largest = effects.map(ends).fold(0.0, f64::max);
+        let largest = axis::reach(effects.map(ends));
         let reach = REACHES.into_iter().find(|reach| largest <= *reach).unwrap_or(REACHES[REACHES.len() - 1]);
         let [least, most] = DRAWING;
         let room = (least + width.saturating_sub(NARROW) / 2).clamp(least, most);
@@ -306,7 +307,11 @@ impl Drawing {
             letters[low..=high].fill('─');
             (letters[low], letters[high]) = if low < high { ('├', '┤') } else { ('│', '│') };
         }
-        letters[self.column(effect.ratio)] = '●';
+        letters[self.column(effect.ratio)] = match effect.ratio - 1.0 {
+            change if change > self.reach => '▶',
+            change if change < -self.reach => '◀',
+            _ => '●',
+        };
         letters.into_iter().collect()
     }
 
@@ -479,5 +484,7 @@ mod tests {
     fn what_is_beyond_the_axis_is_drawn_at_its_end() {
         let drawing = Drawing { width: 13, reach: 0.1 };
         assert_eq!((drawing.column(9.0), drawing.column(0.0), drawing.column(1.0)), (12, 0, 6));
+        let drawn = [9.0, 0.5].map(|ratio| drawing.line(Some(&Effect { ratio, interval: None })));
+        assert_eq!(drawn, ["      ¦     ▶", "◀     ¦      "]);
     }
 }

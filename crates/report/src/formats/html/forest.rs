@@ -8,6 +8,7 @@ use basecase_stats::{Decision, Interval, JudgedMetric, Verdict};
 use maud::{Markup, html};
 
 use super::page_name;
+use crate::axis;
 use crate::tables::relative::decided;
 use crate::words::{EffectWords as _, distinctive, percent_text};
 
@@ -15,7 +16,7 @@ use crate::words::{EffectWords as _, distinctive, percent_text};
 const TICKS: [f64; 11] = [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 900.0];
 /// Least distance between labels of an axis, as a share of the reach.
 const ROOM: f64 = 0.3;
-/// Effects beyond a factor of ten are drawn at the edge, as logarithms.
+/// Effects beyond a factor of ten do not fit, as logarithms.
 const FURTHEST: f64 = LN_10;
 
 /// One line of a plot.
@@ -92,7 +93,7 @@ pub(super) struct NodeLine {
 /// A plot of effects without verdicts, with the band in which a change does not matter.
 pub(super) fn of_nodes(caption: &Markup, lines: &[NodeLine], margin: f64) -> Markup {
     let ends = |line: &NodeLine| line.interval.map_or(0.0, Interval::reach).max(line.estimate.abs());
-    let reach = lines.iter().map(ends).fold(1.5 * margin, f64::max).min(FURTHEST) * 1.04;
+    let reach = axis::reach(lines.iter().map(ends)).max(1.5 * margin).min(FURTHEST) * 1.04;
     html! {
         figure.forest {
             figcaption { (caption) }
@@ -103,18 +104,18 @@ pub(super) fn of_nodes(caption: &Markup, lines: &[NodeLine], margin: f64) -> Mar
                     span.value { (line.value) " " small { (line.range) } }
                 }
             }
-            div.effect { span {} (axis(reach)) span {} }
+            div.effect { span {} (scale(reach)) span {} }
         }
     }
 }
 
-/// The largest effect that a plot has to show, as a logarithm.
+/// The largest effect that fits on a plot, as a logarithm.
 fn reach<'a>(decisions: impl Iterator<Item = &'a Decision>) -> f64 {
     let largest = |decision: &Decision| {
         let ends = decision.interval.map_or(0.0, Interval::reach);
         ends.max(decision.estimate.map_or(0.0, f64::abs)).max(1.5 * decision.margin)
     };
-    decisions.map(largest).fold(0.0, f64::max).min(FURTHEST) * 1.04
+    axis::reach(decisions.map(largest)).min(FURTHEST) * 1.04
 }
 
 fn plot(caption: &Markup, lines: &[Line<'_>], reach: f64) -> Markup {
@@ -122,7 +123,7 @@ fn plot(caption: &Markup, lines: &[Line<'_>], reach: f64) -> Markup {
         figure.forest {
             figcaption { (caption) }
             @for line in lines { (drawn(line, reach)) }
-            div.effect { span {} (axis(reach)) span {} }
+            div.effect { span {} (scale(reach)) span {} }
         }
     }
 }
@@ -146,7 +147,8 @@ fn drawn(Line { name, decision }: &Line<'_>, reach: f64) -> Markup {
     }
 }
 
-/// The interval and the estimate of a line, over the band in which a change does not matter.
+/// The interval and the estimate of a line, over the band in which a change does not matter. An arrow stands for an estimate that does not
+/// fit.
 fn drawing(
     colour: &str,
     margin: f64,
@@ -162,7 +164,12 @@ fn drawing(
             @if let Some(interval) = interval {
                 line.interval x1=(place(interval.lower)) x2=(place(interval.upper)) y1="50%" y2="50%" {}
             }
-            @if let Some(estimate) = estimate { circle cx=(place(estimate)) cy="50%" r="4" {} }
+            @match estimate {
+                Some(estimate) if estimate > reach => text.beyond x="100%" y="50%" { "▶" },
+                Some(estimate) if estimate < -reach => text.beyond x="0%" y="50%" { "◀" },
+                Some(estimate) => circle cx=(place(estimate)) cy="50%" r="4" {},
+                None => {},
+            }
         }
     }
 }
@@ -177,7 +184,7 @@ pub(super) fn colour(verdict: Verdict) -> &'static str {
     }
 }
 
-fn axis(reach: f64) -> Markup {
+fn scale(reach: f64) -> Markup {
     html! {
         svg.axis aria-hidden="true" {
             @for effect in ticks(reach) {

@@ -58,6 +58,6 @@ fn two_modes(lines: &[String]) -> Markup {
 }
 
 /// How to read the plots.
-const READING: &str = "Right of 0 is faster. Each line is an interval, and its point the estimate. Within the grey band a \
-                       change does not matter. Decided steps have a colour and a sign: + is an improvement, - a \
-                       regression; ? is not enough data.";
+const READING: &str = "Right of 0 is faster. Each line is an interval, and its point the estimate; an arrow is one \
+                       beyond the edge. Within the grey band a change does not matter. Decided steps have a colour \
+                       and a sign: + is an improvement, - a regression; ? is not enough data.";

@@ -27,6 +27,7 @@ use basecase_analysis::{
 };
 use basecase_model::{Experiment, Trial, TriedSetting};
 use basecase_stats::JudgementError;
+use rayon::prelude::*;
 
 #[doc(hidden)]
 pub use basecase_analysis::fixture;
@@ -196,7 +197,7 @@ fn with_history<T>(
 ) -> Result<T, Error> {
     let own = Basis::of(chosen, counted);
     let bases: Option<Vec<Basis<'_>>> =
-        others.map(|others| others.iter().map(|(other, counted)| Basis::of(other, counted)).collect());
+        others.map(|others| others.par_iter().map(|(other, counted)| Basis::of(other, counted)).collect());
     let chosen = own.results(chosen);
     let others: Option<Vec<Results<'_>>> = others.zip(bases.as_ref()).map(|(others, bases)| {
         others.iter().zip(bases).map(|((other, _), basis)| basis.results(other)).collect()

@@ -29,6 +29,9 @@ pub(crate) struct Pair<'a> {
     pub(crate) base: &'a Trial,
     pub(crate) contender: &'a Trial,
     conditions: RoundConditions,
+    /// How many slices of each pass the base case has for each of the contender: one, or two when several contenders are compared with it.
+    /// `None` for any other number.
+    shares: BTreeMap<u32, Option<usize>>,
     /// Passes that do not count.
     left_out: BTreeSet<u32>,
 }
@@ -82,7 +85,7 @@ impl<'a> Pair<'a> {
             let usual =
                 Usual { cores: f64::from(cores.max(1)), canary_ns: usual_canary_ns(&mut canaries_ns) };
             let left_out = disturbed(base, contender, usual);
-            let mut pair = Pair { step, base, contender, conditions: RoundConditions::default(), left_out };
+            let mut pair = Pair { left_out, ..Pair::whole(step, base, contender) };
             pair.keep_half();
             pair.leave_out_uneven();
             pair
@@ -98,34 +101,20 @@ impl<'a> Pair<'a> {
     }
 
     /// A pair of all passes, disturbed or not.
-    #[cfg(test)]
     pub(crate) fn whole(step: &'a StepFacts, base: &'a Trial, contender: &'a Trial) -> Pair<'a> {
-        Pair { step, base, contender, conditions: RoundConditions::default(), left_out: BTreeSet::new() }
+        let (conditions, left_out) = (RoundConditions::default(), BTreeSet::new());
+        Pair { step, base, contender, conditions, shares: shares(base, contender), left_out }
     }
 
     /// Leaves out passes in which one side has more slices, because it took longer to finish its step.
     fn leave_out_uneven(&mut self) {
-        let slices = self.base.slices.iter().chain(&self.contender.slices);
-        let is_uneven = |pass: &u32| self.share(*pass).is_none();
-        let uneven: BTreeSet<u32> = slices.map(|slice| slice.pass).filter(is_uneven).collect();
-        self.left_out.extend(uneven);
-    }
-
-    /// How many slices of a pass the base case has for each of the contender: one, or two when several contenders are compared with it.
-    /// `None` for any other number.
-    fn share(&self, pass: u32) -> Option<usize> {
-        let count = |trial: &Trial| trial.slices.iter().filter(|slice| slice.pass == pass).count();
-        match (count(self.base), count(self.contender)) {
-            (base, contender) if base == contender => Some(1),
-            (4, 2) => Some(2),
-            _ => None,
-        }
+        self.left_out.extend(self.shares.iter().filter(|(_, share)| share.is_none()).map(|(pass, _)| pass));
     }
 
     /// Means of the base case's slices, one for each slice of the contender.
     fn shared(&self, base: &[(u32, f64)]) -> Vec<(u32, f64)> {
         let ways = base.chunk_by(|one, next| one.0 == next.0).flat_map(|of_pass| {
-            let share = of_pass.first().and_then(|(pass, _)| self.share(*pass)).unwrap_or(1);
+            let share = of_pass.first().and_then(|(pass, _)| *self.shares.get(pass)?).unwrap_or(1);
             of_pass.chunks(share)
         });
         let mean_of_way = |way: &[(u32, f64)]| {
@@ -169,10 +158,8 @@ impl<'a> Pair<'a> {
 
     /// The difference of the means of each pass that both have.
     fn differences_of(&self, base: &[(u32, f64)], contender: &[(u32, f64)]) -> Vec<(u32, f64)> {
-        let of_pass = |values: &[(u32, f64)], pass: u32| {
-            mean_of(&values.iter().filter(|value| value.0 == pass).map(|value| value.1).collect::<Vec<f64>>())
-        };
-        let effect_of = |pass: u32| Some((pass, of_pass(contender, pass)? - of_pass(base, pass)?));
+        let (base, contender) = (means_of_passes(base), means_of_passes(contender));
+        let effect_of = |pass: u32| Some((pass, contender.get(&pass)? - base.get(&pass)?));
         self.passes().into_iter().filter_map(effect_of).collect()
     }
 
@@ -249,6 +236,27 @@ impl Round {
         let effect = typical_difference(&base, &contender).unwrap_or(difference);
         Some(Round { effect, stalls: difference - effect, passes, base, contender, ..Round::default() })
     }
+}
+
+/// See [`Pair::shares`].
+fn shares(base: &Trial, contender: &Trial) -> BTreeMap<u32, Option<usize>> {
+    let mut counts: BTreeMap<u32, [usize; 2]> = BTreeMap::new();
+    for (side, trial) in [base, contender].into_iter().enumerate() {
+        trial.slices.iter().for_each(|slice| counts.entry(slice.pass).or_default()[side] += 1);
+    }
+    let share = |[base, contender]: [usize; 2]| match (base, contender) {
+        (base, contender) if base == contender => Some(1),
+        (4, 2) => Some(2),
+        _ => None,
+    };
+    counts.into_iter().map(|(pass, counts)| (pass, share(counts))).collect()
+}
+
+/// The mean of the values of each pass.
+fn means_of_passes(values: &[(u32, f64)]) -> BTreeMap<u32, f64> {
+    let mut by_pass: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    values.iter().for_each(|(pass, value)| by_pass.entry(*pass).or_default().push(*value));
+    by_pass.into_iter().map(|(pass, values)| (pass, mean(&values))).collect()
 }
 
 /// The passes in which others disturbed a slice, or in which the client was not running although it was due.
@@ -345,13 +353,7 @@ pub(crate) mod tests {
     const USUAL: Usual = Usual { cores: 2.0, canary_ns: Some(1.8) };
 
     pub(crate) fn pair<'a>(base: &'a Trial, contender: &'a Trial) -> Pair<'a> {
-        Pair {
-            step: &STEP,
-            base,
-            contender,
-            conditions: RoundConditions::default(),
-            left_out: disturbed(base, contender, USUAL),
-        }
+        Pair { left_out: disturbed(base, contender, USUAL), ..Pair::whole(&STEP, base, contender) }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use basecase_model::Trial;
+use rayon::prelude::*;
 use rusqlite::Connection;
 
 use crate::{Problem, trial};
@@ -40,25 +41,43 @@ impl Measured {
         let own = trials.flatten().filter(|(cell, _)| names.contains_key(cell));
         own.map(|(_, id)| id.as_str()).collect()
     }
-}
 
-/// The trials of each of these experiments, given by id and the name of its base case.
-pub(crate) fn select(
-    connection: &Connection,
-    experiments: &[(&str, &str)],
-) -> Result<Vec<Vec<Trial>>, Problem> {
-    let measured = Measured::read(connection)?;
-    let of_experiment = |(experiment, base): &(&str, &str)| {
+    /// The trials of an experiment, given by id and the name of its base case.
+    fn trials(
+        &self,
+        connection: &Connection,
+        (experiment, base): &(&str, &str),
+    ) -> Result<Vec<Trial>, Problem> {
         let names = names(connection, experiment)?;
-        let mut trials = trial::select_judged(connection, &measured.ids(experiment, base, &names))?;
+        let mut trials = trial::select_judged(connection, &self.ids(experiment, base, &names))?;
         for trial in &mut trials {
             if let Some(name) = names.get(&trial.cell) {
                 trial.candidate.clone_from(name);
             }
         }
         Ok(trials)
+    }
+}
+
+/// The trials of each of these experiments, given by id and the name of its base case. Reading them takes all processors where `connect` gives
+/// each a connection to the same file.
+pub(crate) fn select(
+    connection: &Connection,
+    connect: impl Fn() -> Result<Option<Connection>, Problem> + Sync,
+    experiments: &[(&str, &str)],
+) -> Result<Vec<Vec<Trial>>, Problem> {
+    let measured = Measured::read(connection)?;
+    let all_of = |connection: &Connection, experiments: &[(&str, &str)]| -> Result<Vec<_>, Problem> {
+        experiments.iter().map(|experiment| measured.trials(connection, experiment)).collect()
     };
-    experiments.iter().map(of_experiment).collect()
+    let share = experiments.len().div_ceil(rayon::current_num_threads()).max(1);
+    let shares = experiments.par_chunks(share).map(|experiments| {
+        let Some(connection) = connect()? else { return Ok(None) };
+        all_of(&connection, experiments).map(Some)
+    });
+    let trials: Option<Vec<_>> = shares.collect::<Result<_, Problem>>()?;
+    trials
+        .map_or_else(|| all_of(connection, experiments), |trials| Ok(trials.into_iter().flatten().collect()))
 }
 
 /// What an experiment calls the candidate of each of its cells.

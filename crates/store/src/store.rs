@@ -221,7 +221,10 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn trials_of_rounds(&self, experiments: &[(&str, &str)]) -> Result<Vec<Vec<Trial>>, StoreError> {
-        self.read(|connection| round_trials::select(connection, experiments))
+        // Of an older version there is only a copy in memory.
+        let path = self.path.as_path();
+        let connect = || read(path).map(|(connection, found)| (found == VERSION).then_some(connection));
+        self.read(|connection| round_trials::select(connection, connect, experiments))
     }
 
     /// All trials of the cells with these keys, including failed ones, in the order of measurement. Candidates are named as in the

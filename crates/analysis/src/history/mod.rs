@@ -14,6 +14,7 @@ use basecase_stats::{
 };
 pub use misfit::{Misfit, MisfitReason};
 pub use ranking::RankedChange;
+use rayon::prelude::*;
 use version::{DatedVersion, versions};
 pub use work::{WorkChange, WorkHistory};
 
@@ -158,7 +159,7 @@ fn in_rounds<'a>(
         let measured: Vec<_> = later.map(|version| version.measured(anchors, &facts.name)).collect();
         History::of_step(&measured, &handovers, &facts.name, (1.0 + margin).ln())
     };
-    let histories: Vec<History> = steps.iter().map(history).collect::<Result<_, _>>()?;
+    let histories: Vec<History> = steps.par_iter().map(history).collect::<Result<_, _>>()?;
     let penalty = |history: &History| usual_penalty(history.versions());
     let changes = change_points(&histories, penalty, AnalysisPlan::default().false_discovery_rate);
     let course = |((step, history), changes): ((&usize, &History), Vec<Change>)| {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use basecase_analysis::VersionHistory;
 use basecase_model::StepFacts;
 use maud::{Markup, html};
+use rayon::prelude::*;
 
 use super::folder::{Folder, file_name};
 use super::shell::{Frame, folded, framed, link};
@@ -19,8 +20,10 @@ use crate::error::Error;
 pub(crate) fn write(history: &VersionHistory<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
     let mut folder = Folder::of_our_own(out_dir)?;
     folder.write_asset(STYLE.0, STYLE.1)?;
-    for (number, facts) in steps(history) {
-        folder.write(&page_name(facts), &step::page(history, number, facts).into_string())?;
+    let steps: Vec<(usize, &StepFacts)> = steps(history).collect();
+    let pages = steps.par_iter().map(|(number, facts)| step::page(history, *number, facts).into_string());
+    for ((_, facts), page) in steps.iter().zip(pages.collect::<Vec<String>>()) {
+        folder.write(&page_name(facts), &page)?;
     }
     folder.write(INDEX, &front::page(history).into_string())?;
     let first = folder.file(INDEX);

@@ -221,7 +221,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn trials_of_rounds(&self, experiments: &[(&str, &str)]) -> Result<Vec<Vec<Trial>>, StoreError> {
-        // Of an older version there is only a copy in memory.
+        // Of an older version there is only a copy in memory. What is stored does not change, so connections may see different states.
         let path = self.path.as_path();
         let connect = || read(path).map(|(connection, found)| (found == VERSION).then_some(connection));
         self.read(|connection| round_trials::select(connection, connect, experiments))

@@ -181,8 +181,12 @@ impl InsertBenchmark {
 
 #[cfg(test)]
 mod tests {
+    use basecase_model::{Operation, Reply};
+
     use super::*;
+    use crate::Next;
     use crate::insert_benchmark::PRESETS;
+    use crate::insert_benchmark::queries::tests::integers;
 
     #[test]
     fn roles_and_so_connections_of_each_step() {
@@ -214,5 +218,43 @@ mod tests {
             roles("qp500", Purpose::Rebuild),
             "builder1 inserter1 deleter1 builder2 inserter2 deleter2"
         );
+    }
+    #[test]
+    fn point_queries_draw_ids_from_where_the_deleter_is_once_it_has_deleted() {
+        let parameters = InsertBenchmarkParameters { clients: 1, ..PRESETS[0].parameters() };
+        let step = *InsertBenchmarkStep::all(&parameters).iter().find(|step| step.name == "qp100").unwrap();
+        let plan = InsertBenchmark { parameters, dialect: Dialect::Postgres }.plan(&step, Purpose::Measure);
+        let (mut builder, mut querier) = (None, None);
+        for role in plan.roles {
+            match (role.name, role.work) {
+                ("builder", Work::Script(script)) => builder = Some(script),
+                ("querier", Work::Script(script)) => querier = Some(script),
+                _ => {}
+            }
+        }
+        let (mut builder, mut querier) = (builder.unwrap(), querier.unwrap());
+        let replied = |first: i64| Reply { first: Some(first), ..Reply::default() };
+        let mut smallest_of_99_queries = |max_id: i64| -> i64 {
+            let mut ids = Vec::new();
+            while ids.len() < 990 {
+                let mut operation = Operation::default();
+                match querier.next(&mut operation) {
+                    Next::Aside("max_id") => querier.answer(&replied(max_id)),
+                    Next::Execute => ids.extend(integers(&operation)),
+                    other => panic!("{other:?}"),
+                }
+            }
+            ids.into_iter().min().unwrap()
+        };
+        assert!(smallest_of_99_queries(30_000) < 10_000, "nothing is deleted yet");
+        loop {
+            match builder.next(&mut Operation::default()) {
+                Next::Aside("min_id") => builder.answer(&replied(10_000)),
+                Next::RoundEnd => break,
+                _ => {}
+            }
+        }
+        let deleted_up_to = 10_000 + step.rows_per_commit as i64;
+        assert!((deleted_up_to..12_000).contains(&smallest_of_99_queries(30_000)));
     }
 }

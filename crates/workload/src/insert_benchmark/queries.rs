@@ -145,11 +145,12 @@ fn mean_up_to_limit(mean: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::random::stream;
 
-    fn integers(operation: &Operation) -> Vec<i64> {
+    /// The parameters of a statement that has no texts.
+    pub(in super::super) fn integers(operation: &Operation) -> Vec<i64> {
         let integer = |parameter: &Parameter| match parameter {
             Parameter::Integer(integer) => *integer,
             Parameter::Text { .. } => panic!("{operation:?}"),

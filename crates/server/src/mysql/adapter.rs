@@ -126,12 +126,13 @@ impl Adapter for Mysql {
 }
 
 /// Each session has a thread of its own while instructions are counted, because callgrind counts by thread. Valgrind knows no io_uring,
-/// and cannot reserve the terabytes of address space that MariaDB may grow into. Sessions of MySQL 8 do not spin while another thread
-/// writes the log: how long they would is chance.
+/// and cannot reserve the terabytes of address space that MariaDB may grow into. Sessions do not spin while they wait for a lock of the
+/// server, nor in MySQL 8 while another thread writes the log: how long they would is chance.
 fn settings_for_counting(cache_bytes: u64) -> String {
     format!(
         "innodb_buffer_pool_size = {cache_bytes}\nloose_innodb_buffer_pool_size_max = {cache_bytes}\nloose_innodb_use_native_aio = 0\n\
-         thread_cache_size = 0\nconnect_timeout = 600\nloose_innodb_log_spin_cpu_pct_hwm = 0\n"
+         thread_cache_size = 0\nconnect_timeout = 600\nloose_innodb_log_spin_cpu_pct_hwm = 0\n\
+         loose_innodb_sync_spin_loops = 0\n"
     )
 }
 

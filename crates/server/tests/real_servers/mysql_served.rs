@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::directory::directory;
+use crate::mysql_servers::PATIENCE;
 use crate::obtain::obtain;
 use basecase_builds::{Build, Library, default_home};
 use basecase_client::Session;
@@ -70,7 +71,15 @@ fn started(
     settings: &str,
     transport: Transport,
 ) -> Box<dyn Served> {
-    let mut instance = Instance::open(InstanceSpec {
+    let mut instance = instance(folder, build, engine, settings, transport);
+    instance.initialise().unwrap();
+    instance.start(PATIENCE).unwrap();
+    of_instance(instance, true).unwrap().unwrap()
+}
+
+/// A server below `folder` that does not run.
+fn instance(folder: &Path, build: &Build, engine: Engine, settings: &str, transport: Transport) -> Instance {
+    Instance::open(InstanceSpec {
         build: build.clone(),
         engine: Some(engine),
         config: ConfigFile::parse(build.facts.dbms, "c", "c.conf", settings, Host::detect())
@@ -80,10 +89,7 @@ fn started(
         transport,
         owner: Owner { experiment: "test".into(), candidate: "my.default".into() },
     })
-    .unwrap();
-    instance.initialise().unwrap();
-    instance.start(Duration::from_secs(60)).unwrap();
-    of_instance(instance, true).unwrap().unwrap()
+    .unwrap()
 }
 
 /// Looks at everything that a served server tells, with this many rows. Returns how it settled.
@@ -178,6 +184,43 @@ fn look(build: &Build, engine: Engine, settings: &str, rows: u32) -> Settled {
     assert_eq!(served.discard(control, &[]).unwrap(), None);
     assert!(!folder.path().join("instance").exists());
     settled
+}
+
+#[test]
+fn all_pages_of_a_warm_table_and_its_indexes_are_in_the_buffer_pool_of_mysql_80() {
+    let (folder, build) = (directory(), obtain("mysql:8.0.31"));
+    let settings = "innodb_buffer_pool_load_at_startup = 0";
+    let mut served = started(folder.path(), &build, Engine::Innodb, settings, Transport::UnixSocket);
+    let mut session = served.endpoint().connect().unwrap();
+    session.query("create table t (a int primary key, b int, c char(200), key (b))").unwrap();
+    session.query("set cte_max_recursion_depth = 20000").unwrap();
+    let numbers =
+        "with recursive n as (select 1 as a union all select a + 1 from n where a < 20000) select a from n";
+    session.query(&format!("insert into t select a, a * 7 % 20000, a from ({numbers}) n")).unwrap();
+    drop(session);
+    assert_eq!(served.stop(), None);
+    drop(served);
+
+    let mut instance = instance(folder.path(), &build, Engine::Innodb, settings, Transport::UnixSocket);
+    instance.start(PATIENCE).unwrap();
+    let served = of_instance(instance, false).unwrap().unwrap();
+    let mut control = served.endpoint().connect().unwrap();
+    let session = control.as_mut();
+    let reads = |session: &mut dyn Session| {
+        let status = session.query("show global status like 'innodb_buffer_pool_reads'").unwrap();
+        let Value::Integer(reads) = status[0][1] else { panic!("{status:?}") };
+        reads
+    };
+    let cold = reads(session);
+    served.warm(session, "t").unwrap();
+    let warm = reads(session);
+    assert!(warm > cold + 50, "{cold} to {warm}");
+    for read in ["select sum(length(c)) from t force index (primary)", "select sum(b) from t force index (b)"]
+    {
+        session.query(read).unwrap();
+        assert_eq!(reads(session), warm, "{read}");
+    }
+    served.discard(control, &[]).unwrap();
 }
 
 #[test]

@@ -14,7 +14,8 @@ use basecase_server::{
     Config, ConfigFile, Host, Instance, InstanceError, InstanceSpec, ServerEnd, Transport, check,
 };
 
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a server may take to start.
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 fn open(
     build: &Build,

@@ -1,13 +1,14 @@
 //! A fleet on a real Slurm, whose nodes are played by a shell script.
 
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use basecase_fleet::{
-    Collected, Coordinator, Element, ElementState, Ending, FleetError, FleetFolder, Judged, Order, Scheduler,
-    Standing, submit,
+    Collected, Coordinator, Element, ElementState, Ending, FleetError, FleetFolder, Job, Judged, Order,
+    Scheduler, Slurm, Standing, recover, submit,
 };
 use basecase_store::Store;
 
@@ -66,6 +67,31 @@ fn order(nodes: u32, options: &[&str]) -> Order {
     }
 }
 
+/// Slurm, for a coordinator that is killed when it has submitted.
+struct Killed(Slurm);
+
+impl Scheduler for Killed {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn submit(&self, job: &Job) -> Result<String, FleetError> {
+        panic!("killed after job {}", self.0.submit(job)?)
+    }
+
+    fn jobs(&self, folder: &FleetFolder) -> Result<Vec<String>, FleetError> {
+        self.0.jobs(folder)
+    }
+
+    fn elements(&self, job: &str) -> Result<Vec<Element>, FleetError> {
+        self.0.elements(job)
+    }
+
+    fn cancel(&self, job: &str) -> Result<(), FleetError> {
+        self.0.cancel(job)
+    }
+}
+
 /// Submits and watches a fleet.
 fn coordinator<'s>(
     scheduler: &'s dyn Scheduler,
@@ -73,7 +99,13 @@ fn coordinator<'s>(
     store: &Path,
     order: &Order,
 ) -> Coordinator<'s> {
-    let submission = submit(folder, scheduler, order).unwrap();
+    submit(folder, scheduler, order).unwrap();
+    returning(scheduler, folder, store)
+}
+
+/// Watches a fleet that was submitted.
+fn returning<'s>(scheduler: &'s dyn Scheduler, folder: &FleetFolder, store: &Path) -> Coordinator<'s> {
+    let submission = folder.submission().unwrap().unwrap();
     let lock = Store::create_or_open(store).unwrap().lock_for_run("coordinator").unwrap();
     Coordinator::new(folder.clone(), scheduler, submission, lock)
 }
@@ -153,8 +185,15 @@ fn failures_refusals_and_cancelling_are_told() {
     let message = submit(&folder, &slurm, &order(1, &["--partition=nowhere"])).unwrap_err().to_string();
     assert!(message.starts_with("sbatch refuses: ") && message.contains("--partition=NAME"), "{message}");
     assert_eq!(folder.submission().unwrap(), None);
-    // The same fleet, cancelled while it runs: its program is asked to stop first.
-    let mut watched = coordinator(&slurm, &folder, &store, &order(1, &[]));
+    assert_eq!(recover(&folder, &slurm).unwrap(), [""; 0], "Slurm has none of its jobs");
+    // The same fleet again. Its coordinator is killed before it has kept the id of the job, and another one finds it.
+    let killed = Killed(cluster.slurm());
+    catch_unwind(AssertUnwindSafe(|| submit(&folder, &killed, &order(1, &[])))).unwrap_err();
+    assert_eq!(folder.submission().unwrap(), None);
+    let [job] = &recover(&folder, &slurm).unwrap()[..] else { panic!("not found\n{}", cluster.logs()) };
+    assert_eq!(folder.submission().unwrap().unwrap().jobs, [job.as_str()]);
+    // It is cancelled while it runs: its program is asked to stop first.
+    let mut watched = returning(&slurm, &folder, &store);
     look_until(&cluster, &mut watched, "it runs and has delivered", |standing| {
         states(&standing.elements) == [Running] && standing.nodes[0].deliveries == 1
     });

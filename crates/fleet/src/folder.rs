@@ -24,8 +24,9 @@ const TAIL_BYTES: u64 = 4096;
 /// | `program` | a copy of the program, for all nodes |
 /// | `job.sh` | what runs one node |
 /// | `submission.json` | what was submitted |
+/// | `submitting.json` | the same while the scheduler is asked |
 /// | `decided` | the steps that need no more rounds |
-/// | `node-3/` | of one node: its store with a checksum, its log, `clock` when it started, `exit` when it ended |
+/// | `node-3/` | of one node: its store with a checksum, its log, `clock` and `job` when it started, `exit` when it ended |
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FleetFolder {
     path: PathBuf,
@@ -112,6 +113,12 @@ impl FleetFolder {
     /// The exit code with which a node's program ended; `None` while it runs, or if it was killed with its machine.
     pub fn exit_code(&self, node: u32) -> Option<i32> {
         fs::read_to_string(self.node(node).join("exit")).ok()?.trim().parse().ok()
+    }
+
+    /// The id of the job that started a node last; `None` if none did, or not one of the scheduler.
+    pub(crate) fn job(&self, node: u32) -> Option<String> {
+        let id = fs::read_to_string(self.node(node).join("job")).ok()?;
+        Some(id.trim().to_owned()).filter(|id| !id.is_empty())
     }
 
     /// What a node's log ends with: the last line that begins with `error:`, or else the last line.

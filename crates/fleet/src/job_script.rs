@@ -34,6 +34,7 @@ fi
 mkdir -p -- "$own" || exit @NOT_SHARED
 rm -f -- "$own/exit"
 keep clock "$(date +%s)"
+[ -z "${SLURM_ARRAY_JOB_ID:-}" ] || keep job "$SLURM_ARRAY_JOB_ID"
 [ "$(uname -m)" = "$machine" ] || fail @NOT_EXECUTABLE "this machine is $(uname -m), and the program is for $machine"
 
 place=${SLURM_TMPDIR:-${TMPDIR:-/tmp}}/basecase-$short-$node
@@ -192,6 +193,7 @@ mod tests {
         let local = node.local().to_string_lossy().into_owned();
         let of_other = format!("{}4", local.strip_suffix('3').unwrap());
         assert!(Path::new(&of_other).join("tried").exists());
+        assert_eq!((node.folder.job(3), node.folder.job(4)), (None, Some("77".to_owned())));
     }
 
     #[test]

@@ -30,4 +30,4 @@ pub use manifest::{ManifestRequest, github, kubernetes};
 pub use scheduler::{Element, ElementState, Job, Scheduler};
 pub use skipped::{read_skipped, write_skipped};
 pub use slurm::Slurm;
-pub use submission::{Order, Submission, submit};
+pub use submission::{Order, Submission, recover, submit};

@@ -15,6 +15,12 @@ pub trait Scheduler {
     /// If the scheduler is not installed or refuses.
     fn submit(&self, job: &Job) -> Result<String, FleetError>;
 
+    /// The ids of the jobs that run the script of this folder, as far as the scheduler still knows them.
+    ///
+    /// # Errors
+    /// If the scheduler does not answer.
+    fn jobs(&self, folder: &FleetFolder) -> Result<Vec<String>, FleetError>;
+
     /// What the scheduler knows of the elements of the job with this id. Those of which it knows nothing any more are missing.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +10,8 @@ use crate::{Element, ElementState, FleetError, FleetFolder, Job, Scheduler, file
 
 /// The file in the fleet's folder.
 const FILE: &str = "submission.json";
+/// The same while the scheduler is asked: what is to be in the file, but for the job whose id is not known yet.
+const UNANSWERED_FILE: &str = "submitting.json";
 
 /// What was submitted, as it is kept in the fleet's folder for whoever comes back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,10 +57,19 @@ pub fn submit(
         let folder = folder.node(*node);
         fs::create_dir_all(&folder).map_err(FleetError::at(&folder))?;
         // That of an earlier try says nothing any more.
-        file::if_there(fs::remove_file(folder.join("exit"))).map_err(FleetError::at(&folder))?;
+        remove(&folder.join("exit"))?;
     }
     let script = job_script::text(folder, &folder.id()?, order.nodes, &order.command);
     file::replace(&folder.script(), script.as_bytes())?;
+    let before = folder.submission()?.map(|before| before.jobs);
+    let mut submission = Submission {
+        scheduler: scheduler.name().to_owned(),
+        jobs: before.unwrap_or_default(),
+        nodes: order.nodes,
+        command: order.command.clone(),
+        submitted_at: order.submitted_at.clone(),
+    };
+    submission.write(folder, UNANSWERED_FILE)?;
     let name = folder.path().file_stem().map(|name| format!("basecase {}", name.to_string_lossy()));
     let job = scheduler.submit(&Job {
         name: name.unwrap_or_else(|| "basecase".to_owned()),
@@ -65,18 +77,36 @@ pub fn submit(
         nodes: order.submitted.clone(),
         options: order.options.clone(),
     })?;
-    let before = folder.submission()?.map(|before| before.jobs);
-    let submission = Submission {
-        scheduler: scheduler.name().to_owned(),
-        jobs: before.into_iter().flatten().chain([job]).collect(),
-        nodes: order.nodes,
-        command: order.command.clone(),
-        submitted_at: order.submitted_at.clone(),
-    };
-    let path = folder.path().join(FILE);
-    let text = serde_json::to_vec_pretty(&submission).map_err(std::io::Error::from);
-    file::replace(&path, &text.map_err(FleetError::at(&path))?)?;
+    submission.jobs.push(job);
+    submission.keep(folder)?;
     Ok(submission)
+}
+
+/// Finds the jobs of a submission that was broken off before their ids were kept, and keeps them. Returns their ids: none if the scheduler had
+/// not got the job, or nothing was broken off.
+///
+/// # Errors
+/// If the scheduler does not answer, or the folder cannot be read or written.
+pub fn recover(folder: &FleetFolder, scheduler: &dyn Scheduler) -> Result<Vec<String>, FleetError> {
+    let Some(mut submission) = folder.submission_of(UNANSWERED_FILE)? else { return Ok(Vec::new()) };
+    // The scheduler forgets a job some minutes after its end.
+    let noted = (1..=submission.nodes).filter_map(|node| folder.job(node));
+    let mut found = scheduler.jobs(folder)?;
+    found.extend(noted);
+    found.retain(|job| !submission.jobs.contains(job));
+    let found: BTreeSet<String> = found.into_iter().collect();
+    if found.is_empty() {
+        remove(&folder.path().join(UNANSWERED_FILE))?;
+    } else {
+        submission.jobs.extend(found.iter().cloned());
+        submission.keep(folder)?;
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// Removes a file that may not be there.
+fn remove(path: &Path) -> Result<(), FleetError> {
+    file::if_there(fs::remove_file(path)).map_err(FleetError::at(path)).map(drop)
 }
 
 impl Submission {
@@ -112,6 +142,18 @@ impl Submission {
     pub fn job_names(&self) -> String {
         self.jobs.join(", ")
     }
+
+    /// Keeps it, now that all ids are known.
+    fn keep(&self, folder: &FleetFolder) -> Result<(), FleetError> {
+        self.write(folder, FILE)?;
+        remove(&folder.path().join(UNANSWERED_FILE))
+    }
+
+    fn write(&self, folder: &FleetFolder, name: &str) -> Result<(), FleetError> {
+        let path = folder.path().join(name);
+        let text = serde_json::to_vec_pretty(self).map_err(std::io::Error::from);
+        file::replace(&path, &text.map_err(FleetError::at(&path))?)
+    }
 }
 
 impl FleetFolder {
@@ -120,11 +162,116 @@ impl FleetFolder {
     /// # Errors
     /// If the file cannot be read, or says something else.
     pub fn submission(&self) -> Result<Option<Submission>, FleetError> {
-        let path = self.path().join(FILE);
+        self.submission_of(FILE)
+    }
+
+    fn submission_of(&self, name: &str) -> Result<Option<Submission>, FleetError> {
+        let path = self.path().join(name);
         let Some(text) = file::if_there(fs::read(&path)).map_err(FleetError::at(&path))? else {
             return Ok(None);
         };
         let read = serde_json::from_slice(&text);
         read.map(Some).map_err(|error| FleetError::Submission { path, reason: error.to_string() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    /// A scheduler that takes jobs and may die before it tells their ids.
+    #[derive(Default)]
+    struct Forgetful {
+        jobs: RefCell<Vec<String>>,
+        dies: bool,
+    }
+
+    impl Scheduler for Forgetful {
+        fn name(&self) -> &str {
+            "forgetful"
+        }
+
+        fn submit(&self, _: &Job) -> Result<String, FleetError> {
+            let id = (self.jobs.borrow().len() + 10).to_string();
+            self.jobs.borrow_mut().push(id.clone());
+            assert!(!self.dies, "killed");
+            Ok(id)
+        }
+
+        fn jobs(&self, _: &FleetFolder) -> Result<Vec<String>, FleetError> {
+            Ok(self.jobs.borrow().clone())
+        }
+
+        fn elements(&self, _: &str) -> Result<Vec<Element>, FleetError> {
+            Ok(Vec::new())
+        }
+
+        fn cancel(&self, _: &str) -> Result<(), FleetError> {
+            Ok(())
+        }
+    }
+
+    /// A fleet's folder, and an order for it.
+    fn fleet(place: &Path) -> (FleetFolder, Order) {
+        let folder = FleetFolder::beside(&place.join("fleet.sqlite"));
+        let program = place.join("program");
+        fs::write(&program, "").unwrap();
+        folder.create(&program).unwrap();
+        let order = Order {
+            nodes: 2,
+            submitted: [1, 2].into(),
+            command: vec!["run".into()],
+            options: Vec::new(),
+            submitted_at: "2026-01-01T00:00:00Z".into(),
+        };
+        (folder, order)
+    }
+
+    /// Submits, and is killed before the id is kept.
+    fn break_off(folder: &FleetFolder, scheduler: &Forgetful, order: &Order) {
+        catch_unwind(AssertUnwindSafe(|| submit(folder, scheduler, order))).unwrap_err();
+    }
+
+    #[test]
+    fn a_job_whose_id_was_lost_is_found_once() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, order) = fleet(place.path());
+        let mut scheduler = Forgetful::default();
+        assert_eq!(recover(&folder, &scheduler).unwrap(), [""; 0], "nothing was submitted");
+        submit(&folder, &scheduler, &order).unwrap();
+        scheduler.dies = true;
+        break_off(&folder, &scheduler, &Order { nodes: 3, submitted: [3].into(), ..order });
+        assert_eq!(folder.submission().unwrap().unwrap().nodes, 2);
+        assert_eq!(recover(&folder, &scheduler).unwrap(), ["11"]);
+        let submission = folder.submission().unwrap().unwrap();
+        assert_eq!((submission.nodes, submission.jobs), (3, vec!["10".to_owned(), "11".to_owned()]));
+        assert_eq!(recover(&folder, &scheduler).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn a_job_that_the_scheduler_has_forgotten_is_known_from_its_nodes() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, order) = fleet(place.path());
+        let scheduler = Forgetful { dies: true, ..Forgetful::default() };
+        break_off(&folder, &scheduler, &order);
+        scheduler.jobs.borrow_mut().clear();
+        fs::write(folder.node(2).join("job"), "10\n").unwrap();
+        assert_eq!(recover(&folder, &scheduler).unwrap(), ["10"]);
+    }
+
+    #[test]
+    fn what_the_scheduler_never_got_is_submitted_anew() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, order) = fleet(place.path());
+        let mut scheduler = Forgetful { dies: true, ..Forgetful::default() };
+        break_off(&folder, &scheduler, &order);
+        scheduler.jobs.borrow_mut().clear();
+        assert_eq!(recover(&folder, &scheduler).unwrap(), [""; 0]);
+        assert_eq!(folder.submission().unwrap(), None);
+        scheduler.dies = false;
+        assert_eq!(submit(&folder, &scheduler, &order).unwrap().jobs, ["10"]);
     }
 }

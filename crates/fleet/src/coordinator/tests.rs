@@ -45,6 +45,10 @@ impl Scheduler for Said {
         Ok("7".to_owned())
     }
 
+    fn jobs(&self, _: &FleetFolder) -> Result<Vec<String>, FleetError> {
+        Ok(vec!["7".to_owned()])
+    }
+
     fn elements(&self, job: &str) -> Result<Vec<Element>, FleetError> {
         assert_eq!(job, "7");
         (self.0.borrow_mut())()

@@ -1,5 +1,8 @@
 //! What `scontrol show job --oneliner` prints: a line of `Name=value` for each element, and one for all that still wait.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use crate::{Element, ElementState};
 
 /// What Slurm has in the place of a number that it does not have, as of an array that was cancelled before it started.
@@ -12,15 +15,24 @@ pub(super) fn elements(text: &str) -> Vec<Element> {
     elements
 }
 
+/// The ids of the arrays that run this script.
+pub(super) fn jobs_of(text: &str, script: &Path) -> Vec<String> {
+    let command = format!(" Command={} ", script.display());
+    let of_script = text.lines().filter(|line| line.contains(&command));
+    let ids: BTreeSet<String> = of_script.filter_map(|line| value(line, "ArrayJobId")).collect();
+    ids.into_iter().collect()
+}
+
+/// The first value of this name in a line, because those of later ones may be anybody's words.
+fn value(line: &str, name: &str) -> Option<String> {
+    let find =
+        |word: &'_ str| word.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')).map(str::to_owned);
+    line.split(' ').find_map(find).filter(|value| !matches!(value.as_str(), "" | "(null)" | "None"))
+}
+
 /// The elements that one line is about.
 fn of_line(line: &str) -> Vec<Element> {
-    // The first of a name, because the values of later ones may be anybody's words.
-    let value = |name: &str| {
-        let find = |word: &'_ str| {
-            word.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')).map(str::to_owned)
-        };
-        line.split(' ').find_map(find).filter(|value| !matches!(value.as_str(), "" | "(null)" | "None"))
-    };
+    let value = |name: &str| value(line, name);
     let Some(numbers) = value("ArrayTaskId") else { return Vec::new() };
     let has_run_before = value("Restarts").is_some_and(|restarts| restarts != "0");
     let state = state(&value("JobState").unwrap_or_default(), has_run_before, value("ExitCode").as_deref());
@@ -96,6 +108,21 @@ mod tests {
         assert!(elements(CANCELLED).is_empty() && elements("").is_empty());
         let failed = ElementState::Failed { exit_code: Some(2) };
         assert_eq!(said(FAILED), [(1, failed, Some("n1".to_owned()), reason("NonZeroExitCode"))]);
+    }
+
+    #[test]
+    fn jobs_are_known_by_their_script() {
+        let job = |id: u32, element: u32, folder: &str| {
+            format!(
+                "JobId={} ArrayJobId={id} ArrayTaskId={element} JobName=basecase JobState=PENDING \
+                 Command=/shared/{folder}/job.sh WorkDir=/home StdOut=/shared/log Power=\n",
+                id + element
+            )
+        };
+        let all =
+            job(7, 1, "a fleet") + &job(7, 2, "a fleet") + &job(20, 1, "another") + &job(9, 1, "a fleet");
+        assert_eq!(jobs_of(&all, Path::new("/shared/a fleet/job.sh")), ["7", "9"]);
+        assert!(jobs_of("No jobs in the system\n", Path::new("/shared/a fleet/job.sh")).is_empty());
     }
 
     #[test]

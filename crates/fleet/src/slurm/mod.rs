@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 
 use rustix::process::Signal;
 
-use crate::{Element, FleetError, Job, Scheduler};
+use crate::{Element, FleetError, FleetFolder, Job, Scheduler};
 
 /// How Slurm says that it does not know a job, or does not know it any more.
 const UNKNOWN_JOB: &str = "Invalid job id specified";
@@ -92,6 +92,15 @@ impl Scheduler for Slurm {
             });
         }
         Ok(id.to_owned())
+    }
+
+    fn jobs(&self, folder: &FleetFolder) -> Result<Vec<String>, FleetError> {
+        let output = self.run("scontrol", &["show", "job", "--oneliner"].map(str::to_owned), true)?;
+        if output.status.success() {
+            Ok(job_record::jobs_of(&String::from_utf8_lossy(&output.stdout), &folder.script()))
+        } else {
+            Err(refused("scontrol", &output))
+        }
     }
 
     fn elements(&self, job: &str) -> Result<Vec<Element>, FleetError> {
@@ -181,7 +190,6 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::FleetFolder;
 
     /// Slurm whose programs are this shell script.
     fn scripted(place: &Path, program: &str, script: &str) -> Slurm {

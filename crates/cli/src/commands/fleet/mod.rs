@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use basecase_fleet::{
     Collected, Coordinator, Ending, FleetFolder, Judged, ManifestRequest, Order, Scheduler, Slurm, Standing,
-    Submission, github, kubernetes, submit,
+    Submission, github, kubernetes, recover, submit,
 };
 use basecase_lab::{Node, Request};
 use basecase_store::Store;
@@ -176,6 +176,12 @@ fn submitted(
     may_grow: bool,
     reporter: &Reporter,
 ) -> Result<Submission> {
+    for job in recover(folder, scheduler)? {
+        reporter.note(&format!(
+            "found {} job {job}, which an earlier command submitted before it was killed",
+            scheduler.name()
+        ));
+    }
     let Some(before) = folder.submission()? else {
         let Some(nodes) = arguments.nodes else {
             bail!(

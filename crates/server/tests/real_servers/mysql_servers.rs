@@ -15,7 +15,7 @@ use basecase_server::{
 };
 
 /// How long a server may take to start.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 fn open(
     build: &Build,

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use basecase_model::Trial;
+use basecase_model::{Experiment, Trial};
 use basecase_store::Store;
 use basecase_tests::running::MICROBENCHMARKS;
 use serde_json::Value;
@@ -36,8 +36,11 @@ const COMMAND: [&str; 12] = [
 ];
 
 fn words<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    [&COMMAND[..], &["2"], &MICROBENCHMARKS, &["point-query,insert", "--store", "fleet.sqlite"], more]
-        .concat()
+    words_of("point-query,insert", "fleet.sqlite", more)
+}
+
+fn words_of<'a>(steps: &'a str, store: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&COMMAND[..], &["2"], &MICROBENCHMARKS, &[steps, "--store", store], more].concat()
 }
 
 /// A coordinator that runs beside the test, and is killed when the test is over.
@@ -112,6 +115,8 @@ fn two_nodes_measure_one_experiment_through_the_deaths_of_a_node_and_of_the_coor
 
     let (code, _, said) = printed(&mut cluster.basecase(&words(&["--seed", "5"])));
     assert!(code == Some(1) && said.contains("runs another command"), "{code:?}\n{said}");
+    let (code, _, said) = printed(&mut cluster.basecase(&words(&["--budget", "1ms"])));
+    assert!(code == Some(1) && said.contains("has not ended") && said.contains("hint: "), "{code:?}\n{said}");
     let (code, answer, said) = printed(&mut cluster.basecase(&words(&[])));
     assert_eq!(code, Some(0), "{answer}\n{said}\n{}", cluster.logs());
     assert!(said.contains("back at slurm job "), "{said}");
@@ -154,4 +159,17 @@ fn two_nodes_measure_one_experiment_through_the_deaths_of_a_node_and_of_the_coor
     }
     assert_eq!(report("one.sqlite"), report("other.sqlite"));
     assert_eq!(report("one.sqlite"), report("fleet.sqlite"));
+
+    // Nodes that have ended with little measure on with another budget, and not with the same.
+    let measured = |budget: &str, wanted: &str| {
+        let command = words_of("point-query", "more.sqlite", &["--budget", budget]);
+        let (code, _, said) = printed(&mut cluster.basecase(&command));
+        assert!(code == Some(0) && said.contains(wanted), "{budget}: {said}\n{}", cluster.logs());
+        let store = Store::open_read_only(&cluster.path().join("more.sqlite")).unwrap();
+        let trials = |experiment: &Experiment| store.trials(&experiment.id).unwrap();
+        store.experiments().unwrap().iter().flat_map(trials).filter(|trial| trial.step != "load").count()
+    };
+    assert_eq!(measured("1ms", "submitted 2 nodes: slurm job "), 4, "a round of two candidates on each node");
+    assert_eq!(measured("1ms", "back at slurm job "), 4);
+    assert_eq!(measured("2ms", "submitted 2 nodes: slurm job "), 8);
 }

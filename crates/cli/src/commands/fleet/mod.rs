@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use basecase_fleet::{
-    Collected, Coordinator, Ending, FleetFolder, Judged, ManifestRequest, Order, Scheduler, Slurm, Standing,
-    Submission, github, kubernetes, recover, submit,
+    Collected, Coordinator, Element, Ending, FleetFolder, Judged, ManifestRequest, Order, Scheduler, Slurm,
+    Standing, Submission, github, kubernetes, recover, submit,
 };
 use basecase_lab::{Node, Request};
 use basecase_store::Store;
@@ -167,7 +167,8 @@ fn id_of(request: &Request) -> Result<String> {
     Ok(first.node.map(|node| node.fleet).unwrap_or_default())
 }
 
-/// What is submitted: what was before, with more nodes if more are wanted now and may join, and those again that failed.
+/// What is submitted: what was before, with more nodes if more are wanted now and may join, and those again that failed; all again with
+/// another budget, once they have ended.
 fn submitted(
     folder: &FleetFolder,
     scheduler: &dyn Scheduler,
@@ -193,9 +194,11 @@ fn submitted(
         }
         return order(folder, scheduler, arguments, nodes, (1..=nodes).collect(), command, reporter);
     };
-    if before.command != command {
+    // As with one machine, another budget is more time.
+    let wants_more = may_grow && command::differ_in_budget(&before.command, &command);
+    if before.command != command && !wants_more {
         bail!(
-            "the fleet of this store runs another command: {}\nhint: give the same command, with --nodes and --cancel as you like, or another --store",
+            "the fleet of this store runs another command: {}\nhint: give the same command, with --nodes, --budget and --cancel as you like, or another --store",
             before.command.join(" ")
         );
     }
@@ -206,10 +209,11 @@ fn submitted(
             before.nodes
         );
     }
-    let elements = before.elements(folder, scheduler)?;
-    let again = elements.iter().filter(|element| element.state.has_failed()).map(|element| element.node);
-    let missing: BTreeSet<u32> = again.chain(before.nodes + 1..=nodes).collect();
-    if missing.is_empty() || arguments.cancel {
+    let due = match arguments.cancel {
+        true => BTreeSet::new(),
+        false => due(&before, &before.elements(folder, scheduler)?, nodes, wants_more)?,
+    };
+    if due.is_empty() {
         reporter.note(&format!(
             "back at {} job {} of {}",
             before.scheduler,
@@ -218,7 +222,23 @@ fn submitted(
         ));
         return Ok(before);
     }
-    order(folder, scheduler, arguments, nodes, missing, command, reporter)
+    order(folder, scheduler, arguments, nodes, due, command, reporter)
+}
+
+/// The nodes that are to be submitted: all if more is wanted of nodes that have ended, else those that failed and those that join.
+fn due(before: &Submission, elements: &[Element], nodes: u32, wants_more: bool) -> Result<BTreeSet<u32>> {
+    if !wants_more {
+        let failed = elements.iter().filter(|element| element.state.has_failed()).map(|element| element.node);
+        return Ok(failed.chain(before.nodes + 1..=nodes).collect());
+    }
+    if let Some(busy) = elements.iter().find(|element| !element.state.has_ended()) {
+        bail!(
+            "node {} has not ended, and its command is {}\nhint: the same command comes back to it; when all nodes have ended, another --budget lets them measure on",
+            busy.node,
+            before.command.join(" ")
+        );
+    }
+    Ok((1..=nodes).collect())
 }
 
 /// Submits these nodes.

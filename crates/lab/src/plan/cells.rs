@@ -82,6 +82,8 @@ fn cells_of(
             // When old versions of rows are removed decides how much it is to write.
             if build.dbms.has_threads() && request.workload.changes_rows(&steps[number].facts) {
                 parameters["purge"] = "held".into();
+                // Pages of a cold index are read, or what changes in them is buffered, as it happens.
+                parameters["indexes"] = "warm".into();
             }
         }
         parameters

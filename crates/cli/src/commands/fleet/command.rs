@@ -18,7 +18,7 @@ pub(crate) fn of_nodes() -> Vec<String> {
 
 /// Whether two commands of nodes differ in their budgets alone.
 pub(super) fn differ_in_budget(one: &[String], other: &[String]) -> bool {
-    one != other && without(one, &BUDGET).eq(&without(other, &BUDGET))
+    one != other && without(one, &BUDGET) == without(other, &BUDGET)
 }
 
 /// The words without these options and their values.

@@ -209,9 +209,10 @@ fn submitted(
             before.nodes
         );
     }
-    let due = match arguments.cancel {
-        true => BTreeSet::new(),
-        false => due(&before, &before.elements(folder, scheduler)?, nodes, wants_more)?,
+    let due = if arguments.cancel {
+        BTreeSet::new()
+    } else {
+        due(&before, &before.elements(folder, scheduler)?, nodes, wants_more)?
     };
     if due.is_empty() {
         reporter.note(&format!(

@@ -112,13 +112,18 @@ impl FleetFolder {
 
     /// The exit code with which a node's program ended; `None` while it runs, or if it was killed with its machine.
     pub fn exit_code(&self, node: u32) -> Option<i32> {
-        fs::read_to_string(self.node(node).join("exit")).ok()?.trim().parse().ok()
+        self.note(node, "exit")?.parse().ok()
     }
 
     /// The id of the job that started a node last; `None` if none did, or not one of the scheduler.
     pub(crate) fn job(&self, node: u32) -> Option<String> {
-        let id = fs::read_to_string(self.node(node).join("job")).ok()?;
-        Some(id.trim().to_owned()).filter(|id| !id.is_empty())
+        self.note(node, "job").filter(|id| !id.is_empty())
+    }
+
+    /// What a node noted in a file of its folder.
+    fn note(&self, node: u32, name: &str) -> Option<String> {
+        let note = fs::read_to_string(self.node(node).join(name)).ok()?;
+        Some(note.trim().to_owned())
     }
 
     /// What a node's log ends with: the last line that begins with `error:`, or else the last line.
@@ -138,7 +143,7 @@ impl FleetFolder {
     /// not started.
     pub(crate) fn clock_ahead_s(&self, node: u32) -> Option<f64> {
         let path = self.node(node).join("clock");
-        let told: f64 = fs::read_to_string(&path).ok()?.trim().parse().ok()?;
+        let told: f64 = self.note(node, "clock")?.parse().ok()?;
         Some(told - seconds(path.metadata().ok()?.modified().ok()?))
     }
 

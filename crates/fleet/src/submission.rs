@@ -91,10 +91,8 @@ pub fn recover(folder: &FleetFolder, scheduler: &dyn Scheduler) -> Result<Vec<St
     let Some(mut submission) = folder.submission_of(UNANSWERED_FILE)? else { return Ok(Vec::new()) };
     // The scheduler forgets a job some minutes after its end.
     let noted = (1..=submission.nodes).filter_map(|node| folder.job(node));
-    let mut found = scheduler.jobs(folder)?;
-    found.extend(noted);
-    found.retain(|job| !submission.jobs.contains(job));
-    let found: BTreeSet<String> = found.into_iter().collect();
+    let all = scheduler.jobs(folder)?.into_iter().chain(noted);
+    let found: BTreeSet<String> = all.filter(|job| !submission.jobs.contains(job)).collect();
     if found.is_empty() {
         remove(&folder.path().join(UNANSWERED_FILE))?;
     } else {

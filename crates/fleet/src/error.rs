@@ -31,6 +31,12 @@ pub enum FleetError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The scheduler's program of a command that was killed still submits.
+    #[error("an earlier command was killed, and what it ran still submits this fleet ({} is locked)\nhint: try again when that program has ended, e.g. sbatch; `ps` shows it", path.display())]
+    Submitting {
+        /// The file that is locked.
+        path: PathBuf,
+    },
     /// A delivered store is not what its checksum says.
     #[error("{who} does not fit its checksum: {} has {found}\nhint: it is read again once it is delivered anew; if that node is finished, remove it there and run that node again", path.display())]
     Mismatch {

@@ -24,7 +24,7 @@ const TAIL_BYTES: u64 = 4096;
 /// | `program` | a copy of the program, for all nodes |
 /// | `job.sh` | what runs one node |
 /// | `submission.json` | what was submitted |
-/// | `submitting.json` | the same while the scheduler is asked |
+/// | `submitting.json` | the same while the scheduler is asked, locked by the program that asks |
 /// | `decided` | the steps that need no more rounds |
 /// | `node-3/` | of one node: its store with a checksum, its log, `clock` and `job` when it started, `exit` when it ended |
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,10 @@
 //! Submitting a fleet, and what is kept of it.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +14,8 @@ use crate::{Element, ElementState, FleetError, FleetFolder, Job, Scheduler, file
 const FILE: &str = "submission.json";
 /// The same while the scheduler is asked: what is to be in the file, but for the job whose id is not known yet.
 const UNANSWERED_FILE: &str = "submitting.json";
+/// How long a program that submits for a command that was killed is waited for.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What was submitted, as it is kept in the fleet's folder for whoever comes back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,15 +90,17 @@ pub fn submit(
 /// not got the job, or nothing was broken off.
 ///
 /// # Errors
-/// If the scheduler does not answer, or the folder cannot be read or written.
+/// If the scheduler does not answer, its program of the command that was killed does not end, or the folder cannot be read or written.
 pub fn recover(folder: &FleetFolder, scheduler: &dyn Scheduler) -> Result<Vec<String>, FleetError> {
     let Some(mut submission) = folder.submission_of(UNANSWERED_FILE)? else { return Ok(Vec::new()) };
+    // What still submits has a job that the scheduler does not know yet.
+    folder.await_submission(PATIENCE)?;
     // The scheduler forgets a job some minutes after its end.
     let noted = (1..=submission.nodes).filter_map(|node| folder.job(node));
     let all = scheduler.jobs(folder)?.into_iter().chain(noted);
     let found: BTreeSet<String> = all.filter(|job| !submission.jobs.contains(job)).collect();
     if found.is_empty() {
-        remove(&folder.path().join(UNANSWERED_FILE))?;
+        remove(&folder.unanswered())?;
     } else {
         submission.jobs.extend(found.iter().cloned());
         submission.keep(folder)?;
@@ -144,7 +150,7 @@ impl Submission {
     /// Keeps it, now that all ids are known.
     fn keep(&self, folder: &FleetFolder) -> Result<(), FleetError> {
         self.write(folder, FILE)?;
-        remove(&folder.path().join(UNANSWERED_FILE))
+        remove(&folder.unanswered())
     }
 
     fn write(&self, folder: &FleetFolder, name: &str) -> Result<(), FleetError> {
@@ -163,6 +169,36 @@ impl FleetFolder {
         self.submission_of(FILE)
     }
 
+    /// The lock that the scheduler's program keeps while it submits, also when the command that started it is killed: for its standard
+    /// input, which ends with it. `None` where the file system has no locks.
+    pub(crate) fn submission_lock(&self) -> Option<File> {
+        let file = self.open_unanswered().ok()?;
+        file.try_lock().ok().map(|()| file)
+    }
+
+    /// Waits until nothing submits any more.
+    pub(crate) fn await_submission(&self, patience: Duration) -> Result<(), FleetError> {
+        let path = self.unanswered();
+        let file = self.open_unanswered().map_err(FleetError::at(&path))?;
+        let began = Instant::now();
+        while let Err(TryLockError::WouldBlock) = file.try_lock() {
+            if began.elapsed() >= patience || basecase_stop::is_asked() {
+                return Err(FleetError::Submitting { path });
+            }
+            basecase_stop::pause(Duration::from_millis(100));
+        }
+        Ok(())
+    }
+
+    fn unanswered(&self) -> PathBuf {
+        self.path().join(UNANSWERED_FILE)
+    }
+
+    fn open_unanswered(&self) -> io::Result<File> {
+        // A network file system locks only what may be written.
+        OpenOptions::new().read(true).write(true).open(self.unanswered())
+    }
+
     fn submission_of(&self, name: &str) -> Result<Option<Submission>, FleetError> {
         let path = self.path().join(name);
         let Some(text) = file::if_there(fs::read(&path)).map_err(FleetError::at(&path))? else {
@@ -177,6 +213,7 @@ impl FleetFolder {
 mod tests {
     use std::cell::RefCell;
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::process::Command;
 
     use super::*;
 
@@ -257,6 +294,21 @@ mod tests {
         break_off(&folder, &scheduler, &order);
         scheduler.jobs.borrow_mut().clear();
         fs::write(folder.node(2).join("job"), "10\n").unwrap();
+        assert_eq!(recover(&folder, &scheduler).unwrap(), ["10"]);
+    }
+
+    #[test]
+    fn a_program_that_still_submits_for_a_killed_command_is_waited_for() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, order) = fleet(place.path());
+        let scheduler = Forgetful { dies: true, ..Forgetful::default() };
+        break_off(&folder, &scheduler, &order);
+        let lock = folder.submission_lock().unwrap();
+        let mut program = Command::new("sleep").arg("60").stdin(lock).spawn().unwrap();
+        let refusal = folder.await_submission(Duration::ZERO);
+        program.kill().unwrap();
+        program.wait().unwrap();
+        assert!(matches!(refusal, Err(FleetError::Submitting { .. })), "{refusal:?}");
         assert_eq!(recover(&folder, &scheduler).unwrap(), ["10"]);
     }
 

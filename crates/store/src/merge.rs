@@ -22,12 +22,10 @@ pub struct Added {
 }
 
 /// Settings of the connection while stores are merged: rows come from stores that have checked their references, and are put in between
-/// others all over the file. 64 MB of pages, and 125 MB of log before it is copied into the file.
-const MERGING: &str =
-    "PRAGMA foreign_keys = OFF; PRAGMA cache_size = -64000; PRAGMA wal_autocheckpoint = 32000;";
+/// others all over the file. 125 MB of log before it is copied into the file.
+const MERGING: &str = "PRAGMA foreign_keys = OFF; PRAGMA wal_autocheckpoint = 32000;";
 /// The settings otherwise.
-const AS_USUAL: &str =
-    "PRAGMA foreign_keys = ON; PRAGMA cache_size = -2000; PRAGMA wal_autocheckpoint = 1000;";
+const AS_USUAL: &str = "PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 1000;";
 
 /// Tables whose rows belong to a trial.
 const OF_TRIALS: [&str; 11] = [

@@ -47,10 +47,16 @@ impl Slurm {
     }
 
     /// Runs one of the programs to its end.
-    fn run(&self, program: &str, arguments: &[String], ends_on_stop: bool) -> Result<Output, FleetError> {
+    fn run(
+        &self,
+        program: &str,
+        arguments: &[String],
+        input: Stdio,
+        ends_on_stop: bool,
+    ) -> Result<Output, FleetError> {
         let path = self.folder.as_ref().map_or_else(|| program.into(), |folder| folder.join(program));
         let mut command = Command::new(path);
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(arguments).stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Ctrl-C must not end a submission whose id would then be lost.
         command.process_group(0);
         command.envs(self.environment.iter().map(|(name, value)| (name, value))).env("LC_ALL", "C");
@@ -72,7 +78,8 @@ impl Scheduler for Slurm {
     }
 
     fn submit(&self, job: &Job) -> Result<String, FleetError> {
-        let output = self.run("sbatch", &arguments(job), false).map_err(|error| match error {
+        let lock = job.folder.submission_lock().map_or_else(Stdio::null, Stdio::from);
+        let output = self.run("sbatch", &arguments(job), lock, false).map_err(|error| match error {
             FleetError::NoProgram { program, .. } => {
                 FleetError::NoProgram { program, nodes: job.nodes.len().to_string() }
             }
@@ -95,7 +102,8 @@ impl Scheduler for Slurm {
     }
 
     fn jobs(&self, folder: &FleetFolder) -> Result<Vec<String>, FleetError> {
-        let output = self.run("scontrol", &["show", "job", "--oneliner"].map(str::to_owned), true)?;
+        let output =
+            self.run("scontrol", &["show", "job", "--oneliner"].map(str::to_owned), Stdio::null(), true)?;
         if output.status.success() {
             Ok(job_record::jobs_of(&String::from_utf8_lossy(&output.stdout), &folder.script()))
         } else {
@@ -113,7 +121,7 @@ impl Scheduler for Slurm {
                 .collect(),
             folder: self.folder.clone(),
         };
-        let output = unlimited.run("scontrol", &arguments, true)?;
+        let output = unlimited.run("scontrol", &arguments, Stdio::null(), true)?;
         if output.status.success() {
             return Ok(job_record::elements(&String::from_utf8_lossy(&output.stdout)));
         }
@@ -121,7 +129,7 @@ impl Scheduler for Slurm {
     }
 
     fn cancel(&self, job: &str) -> Result<(), FleetError> {
-        let output = self.run("scancel", &[job.to_owned()], false)?;
+        let output = self.run("scancel", &[job.to_owned()], Stdio::null(), false)?;
         if output.status.success() || both(&output).contains(UNKNOWN_JOB) {
             Ok(())
         } else {
@@ -188,6 +196,8 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
+    use std::thread;
+    use std::time::Duration;
 
     use super::*;
 
@@ -232,6 +242,28 @@ mod tests {
         assert_eq!(submit("echo '42;cluster'").unwrap(), "42");
         let message = submit("echo 'sbatch: Job 5 to start at …'").unwrap_err().to_string();
         assert!(message.contains("no job id"), "{message}");
+    }
+
+    #[test]
+    fn sbatch_keeps_the_lock_of_the_submission() {
+        let place = tempfile::tempdir().unwrap();
+        let (job, at) = (job(place.path()), place.path().display());
+        fs::create_dir_all(job.folder.path()).unwrap();
+        fs::write(job.folder.path().join("submitting.json"), "{}").unwrap();
+        let waits = format!("touch {at}/runs; until [ -e {at}/ends ]; do sleep 0.01; done; echo 42");
+        let slurm = scripted(place.path(), "sbatch", &waits);
+        thread::scope(|scope| {
+            let submitted = scope.spawn(|| slurm.submit(&job));
+            while !place.path().join("runs").exists() && !submitted.is_finished() {
+                thread::yield_now();
+            }
+            let locked = job.folder.await_submission(Duration::ZERO);
+            fs::write(place.path().join("ends"), "").unwrap();
+            assert!(matches!(locked, Err(FleetError::Submitting { .. })), "{locked:?}");
+            assert_eq!(submitted.join().unwrap().unwrap(), "42");
+        });
+        // Children of other threads have copies between fork and exec.
+        job.folder.await_submission(Duration::from_secs(10)).unwrap();
     }
 
     #[test]

@@ -194,7 +194,6 @@ fn refused(program: &str, output: &Output) -> FleetError {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
     use std::thread;
     use std::time::Duration;
@@ -204,8 +203,10 @@ mod tests {
     /// Slurm whose programs are this shell script.
     fn scripted(place: &Path, program: &str, script: &str) -> Slurm {
         let path = place.join(program);
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        // Another process writes it: children of other threads must not have it open for writing when it is run.
+        let write = r#"printf '#!/bin/sh\n%s\n' "$2" > "$1" && chmod 755 "$1""#;
+        let written = Command::new("sh").args(["-c", write, "sh"]).arg(&path).arg(script).status().unwrap();
+        assert!(written.success());
         Slurm::at(place.to_owned(), Vec::new())
     }
 

@@ -3,15 +3,18 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 
-use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RawMode, Uid};
-use rustix::fs::{chownat, fchmod, fchown, mkdirat, openat, readlinkat, statat, symlinkat};
+use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RawMode, SeekFrom, Uid};
+use rustix::fs::{chownat, fchmod, fchown, mkdirat, openat, readlinkat, seek, statat, symlinkat};
+use rustix::io::Errno;
 
 use crate::private_folder::{folder_in, names};
 
 /// How many bytes of a file are copied before checking whether the user wants to stop.
 const PIECE_BYTES: u64 = 64 << 20;
+/// How many zeros in a row become a hole: a few blocks of any file system.
+const HOLE_BYTES: usize = 64 << 10;
 
 /// The owner of the copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,13 +25,22 @@ pub enum FileOwner {
     CallerInsteadOf(u32),
 }
 
+/// What becomes of the zeros in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Zeros {
+    /// They are copied as all else, by the kernel, which may share blocks between files.
+    Copied,
+    /// They become holes, which take neither time nor space: a new redo log is a gigabyte of them.
+    LeftOut,
+}
+
 /// Copies the entry `name` of the open folder `from` into `to`, which must not have that name. Returns the bytes of all
 /// files. Anything but files, folders and links is left out, such as a socket of the stopped server.
 ///
 /// # Errors
 /// If something cannot be read or written, or belongs to a user whose files must not be copied, or if the user wants to
 /// stop.
-pub fn copy(from: &File, to: &File, name: &OsStr, owner: FileOwner) -> io::Result<u64> {
+pub fn copy(from: &File, to: &File, name: &OsStr, owner: FileOwner, zeros: Zeros) -> io::Result<u64> {
     let found = statat(from, name, AtFlags::SYMLINK_NOFOLLOW)?;
     match FileType::from_raw_mode(found.st_mode as RawMode) {
         FileType::Directory => {
@@ -37,7 +49,7 @@ pub fn copy(from: &File, to: &File, name: &OsStr, owner: FileOwner) -> io::Resul
             let copy = folder_in(to, name)?;
             let mut bytes = 0;
             for name in names(&original)? {
-                bytes += self::copy(&original, &copy, &name, owner)?;
+                bytes += self::copy(&original, &copy, &name, owner, zeros)?;
             }
             hand_over(&original, &copy, owner)?;
             Ok(bytes)
@@ -47,7 +59,10 @@ pub fn copy(from: &File, to: &File, name: &OsStr, owner: FileOwner) -> io::Resul
             let original = File::from(openat(from, name, flags, Mode::empty())?);
             let new = flags | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
             let mut copy = File::from(openat(to, name, new, Mode::RUSR | Mode::WUSR)?);
-            let bytes = copy_pieces(&original, &mut copy)?;
+            let bytes = match zeros {
+                Zeros::Copied => copy_pieces(&original, &mut copy)?,
+                Zeros::LeftOut => copy_without_zeros(&original, &copy)?,
+            };
             hand_over(&original, &copy, owner)?;
             Ok(bytes)
         }
@@ -73,6 +88,41 @@ fn copy_pieces(original: &File, copy: &mut File) -> io::Result<u64> {
         if copied < PIECE_BYTES {
             return Ok(bytes);
         }
+    }
+}
+
+/// Copies what is not zero. Returns the length of the file.
+fn copy_without_zeros(original: &File, copy: &File) -> io::Result<u64> {
+    let zeros = vec![0; HOLE_BYTES];
+    let length = original.metadata()?.len();
+    let mut buffer = vec![0; HOLE_BYTES];
+    let mut place = 0;
+    while let Some(data) = next_data(original, place)? {
+        basecase_stop::check()?;
+        place = data - data % HOLE_BYTES as u64;
+        let until = (place + PIECE_BYTES).min(length);
+        while place < until {
+            let read = original.read_at(&mut buffer, place)?;
+            let read = &buffer[..read];
+            if read.is_empty() {
+                break;
+            }
+            if read != &zeros[..read.len()] {
+                copy.write_all_at(read, place)?;
+            }
+            place += read.len() as u64;
+        }
+    }
+    copy.set_len(length)?;
+    Ok(length)
+}
+
+/// Where the next bytes are that are no hole, if there are any.
+fn next_data(file: &File, place: u64) -> io::Result<Option<u64>> {
+    match seek(file, SeekFrom::Data(place)) {
+        Ok(data) => Ok(Some(data)),
+        Err(Errno::NXIO) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -111,11 +161,42 @@ mod tests {
         fs::write(top.path().join("from/data/base/1"), "rows").unwrap();
         fs::set_permissions(top.path().join("from/data"), PermissionsExt::from_mode(0o2700)).unwrap();
         symlink("/etc/shadow", top.path().join("from/data/link")).unwrap();
-        assert_eq!(copy(&from, &to, OsStr::new("data"), FileOwner::Same).unwrap(), 4);
+        assert_eq!(copy(&from, &to, OsStr::new("data"), FileOwner::Same, Zeros::Copied).unwrap(), 4);
         let data = top.path().join("to/data");
         assert_eq!(fs::read_to_string(data.join("base/1")).unwrap(), "rows");
         assert_eq!(fs::read_link(data.join("link")).unwrap().to_str(), Some("/etc/shadow"));
         assert_eq!(data.metadata().unwrap().permissions().mode() & 0o7777, 0o2700);
+    }
+
+    #[test]
+    fn zeros_that_are_left_out_are_read_as_zeros_and_take_no_space() {
+        let top = tempfile::tempdir().unwrap();
+        let folder = File::open(top.path()).unwrap();
+        let to = top.path().join("to");
+        fs::create_dir(&to).unwrap();
+        let hole = HOLE_BYTES;
+        let mut content = vec![0; 40 * hole + 100];
+        content[3 * hole + 5] = 1;
+        content[20 * hole - 1] = 2;
+        content[40 * hole + 99] = 3;
+        for (name, content) in
+            [("log", &content[..]), ("zeros", &content[4 * hole..6 * hole + 7]), ("empty", &[])]
+        {
+            fs::write(top.path().join(name), content).unwrap();
+            let (to_folder, name) = (File::open(&to).unwrap(), OsStr::new(name));
+            let bytes = copy(&folder, &to_folder, name, FileOwner::Same, Zeros::LeftOut).unwrap();
+            assert_eq!(bytes, content.len() as u64);
+            assert_eq!(fs::read(to.join(name)).unwrap(), content, "{name:?}");
+            // A copy of a copy with holes.
+            fs::create_dir_all(top.path().join("again")).unwrap();
+            let again = File::open(top.path().join("again")).unwrap();
+            copy(&to_folder, &again, name, FileOwner::Same, Zeros::LeftOut).unwrap();
+            assert_eq!(fs::read(top.path().join("again").join(name)).unwrap(), content, "{name:?}");
+        }
+        let taken = |path: &str| top.path().join(path).metadata().unwrap().blocks() * 512;
+        assert!(taken("log") >= content.len() as u64);
+        assert!(taken("to/log") <= 3 * hole as u64 + 4096, "{}", taken("to/log"));
+        assert_eq!(taken("to/zeros"), 0);
     }
 
     #[test]
@@ -135,11 +216,11 @@ mod tests {
         let to = top.path().join("to");
         fs::create_dir(&to).unwrap();
         let owner = FileOwner::CallerInsteadOf(4_000_000);
-        copy(&folder, &File::open(&to).unwrap(), OsStr::new("made"), owner).unwrap();
+        copy(&folder, &File::open(&to).unwrap(), OsStr::new("made"), owner, Zeros::Copied).unwrap();
         let metadata = to.join("made/postgres").metadata().unwrap();
         assert_eq!((metadata.uid(), metadata.mode() & 0o7777), (0, 0o755));
         fs::remove_dir_all(to.join("made")).unwrap();
         chown(made.join("postgres"), Some(4_000_001), None).unwrap();
-        copy(&folder, &File::open(&to).unwrap(), OsStr::new("made"), owner).unwrap_err();
+        copy(&folder, &File::open(&to).unwrap(), OsStr::new("made"), owner, Zeros::Copied).unwrap_err();
     }
 }

@@ -20,7 +20,7 @@ pub use disk::{directory_bytes, free_bytes};
 pub use instance::{
     Callgrind, Copied, Instance, InstanceError, InstanceSpec, KilledForMemory, NoCallgrind, Plant,
     PlantError, Planted, SUPERUSER, ServerEnd, Transport, callgrind_file_of, callgrind_files,
-    callgrind_folder, copy_data, copy_data_unsynced, keep_data, move_data, remove_data, take_data,
+    callgrind_folder, copy_data, copy_data_sparsely, keep_data, move_data, remove_data, take_data,
 };
 pub use mysql::{MysqlServer, is_command, is_mark};
 pub use postgres::PostgresServer;

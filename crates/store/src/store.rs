@@ -17,6 +17,9 @@ use crate::{
 
 /// How long to wait for another writer.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Pages that stay in memory where a store is written, in KiB below zero as SQLite has it. Trials of a large experiment are looked up all
+/// over the file.
+const CACHE_KIB: i32 = -64_000;
 
 /// The results file.
 ///
@@ -50,6 +53,7 @@ impl Store {
             schema::migrate(&mut connection)?;
             change_to_wal(&connection)?;
             connection.pragma_update(None, "synchronous", "FULL")?;
+            connection.pragma_update(None, "cache_size", CACHE_KIB)?;
             Ok(connection)
         };
         Self::at(path, open())
@@ -338,16 +342,12 @@ impl Store {
 /// Statements that stay prepared: more than it takes to read or write a trial, which is repeated for each.
 const STATEMENTS: usize = 64;
 
-/// Pages of the file that stay in memory, in KiB below zero as SQLite has it. Trials of a large experiment are looked up all over it.
-const CACHE_KIB: i32 = -64_000;
-
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Problem> {
     // SQLite treats some relative names, e.g. `:memory:`, specially.
     // Whoever has a store has it alone, so that SQLite needs no mutex for each value that it hands out.
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(std::path::absolute(path)?, flags)?;
     connection.busy_timeout(PATIENCE)?;
-    connection.pragma_update(None, "cache_size", CACHE_KIB)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     // Otherwise SQLite plans a statement anew for each value that is bound to it, which takes longer than reading a trial.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;

@@ -10,6 +10,9 @@ use super::cell::{CellCount, mean};
 const NO_SYMBOLS: &str = "(no symbols)";
 /// A function with less than this share of the other side's instructions is absent: what runs once a session leaves a little.
 const ABSENT: f64 = 0.001;
+/// An object of which more than this share is executed without names on one side, and less than half as much on the other, is one function on
+/// both: what came by name there would seem to be new.
+const NAMELESS: f64 = 1.0 / 3.0;
 
 /// Whether this function stands for all of an object without symbols.
 pub(super) fn is_without_symbols(name: &str, object: &str) -> bool {
@@ -124,8 +127,9 @@ impl FunctionWork<'_> {
 
 /// The functions of both sides, in no order.
 pub(super) fn functions<'a>(base: &CellCount<'a>, contender: &CellCount<'a>) -> Vec<FunctionWork<'a>> {
+    let without_names = without_names(&base.starts, &contender.starts);
     let [(of_base, base_windows), (of_contender, contender_windows)] =
-        [&base.starts, &contender.starts].map(|starts| samples(starts));
+        [&base.starts, &contender.starts].map(|starts| samples(starts, &without_names));
     let none = Samples::default();
     let work = |key: &Key<'a>| {
         let sides = [&of_base, &of_contender].map(|samples| samples.get(key));
@@ -161,14 +165,46 @@ struct Samples<'a> {
     callers: BTreeSet<&'a str>,
 }
 
+/// Objects, by stem, whose functions have names on one side and mostly none on the other.
+fn without_names<'a>(base: &[&'a StepCount], contender: &[&'a StepCount]) -> BTreeSet<&'a str> {
+    let [of_base, of_contender] = [base, contender].map(nameless_shares);
+    let differs = |(stem, share): (&&'a str, &f64)| {
+        let other = of_contender.get(stem)?;
+        let (less, more) = (share.min(*other), share.max(*other));
+        (more > NAMELESS && less < more / 2.0).then_some(*stem)
+    };
+    of_base.iter().filter_map(differs).collect()
+}
+
+/// Which share of the instructions in each object belongs to no named function.
+fn nameless_shares<'a>(starts: &[&'a StepCount]) -> HashMap<&'a str, f64> {
+    let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
+    for function in starts.iter().flat_map(|start| &start.functions) {
+        let own: f64 = function.exclusive.iter().filter(|own| own.is_finite()).sum();
+        let (nameless, all) = sums.entry(stem(&function.object)).or_default();
+        *all += own;
+        if is_without_symbols(&function.name, &function.object) {
+            *nameless += own;
+        }
+    }
+    sums.into_iter().map(|(stem, (nameless, all))| (stem, nameless / all.max(f64::MIN_POSITIVE))).collect()
+}
+
 /// Every function's windows over all starts, and how many windows there are.
-fn samples<'a>(starts: &[&'a StepCount]) -> (HashMap<Key<'a>, Samples<'a>>, usize) {
+fn samples<'a>(
+    starts: &[&'a StepCount],
+    without_names: &BTreeSet<&str>,
+) -> (HashMap<Key<'a>, Samples<'a>>, usize) {
     let mut all: HashMap<Key<'a>, Samples<'a>> = HashMap::new();
     let mut before = 0;
     for start in starts {
         for function in &start.functions {
-            let key = Key { name: &function.name, stem: stem(&function.object) };
-            all.entry(key).or_default().add(function, before);
+            let stem = stem(&function.object);
+            if without_names.contains(stem) {
+                all.entry(Key { name: NO_SYMBOLS, stem }).or_default().add_nameless(function, before);
+            } else {
+                all.entry(Key { name: &function.name, stem }).or_default().add(function, before);
+            }
         }
         before += start.windows.len();
     }
@@ -183,17 +219,24 @@ impl<'a> Samples<'a> {
             self.source = Some((file, function.line));
         }
         self.callers.extend(function.callers.iter().map(String::as_str));
-        let pairs = [
-            (&mut self.exclusive, &function.exclusive),
-            (&mut self.inclusive, &function.inclusive),
-            (&mut self.calls, &function.calls),
-        ];
-        for (all, own) in pairs {
-            all.resize(all.len().max(before + own.len()), 0.0);
-            for (place, value) in own.iter().enumerate().filter(|(_, value)| value.is_finite()) {
-                all[before + place] += value;
-            }
-        }
+        add_windows(&mut self.exclusive, &function.exclusive, before);
+        add_windows(&mut self.inclusive, &function.inclusive, before);
+        add_windows(&mut self.calls, &function.calls, before);
+    }
+
+    /// The same of an object's functions, whose names do not count. They call each other, so that only their own instructions add up.
+    fn add_nameless(&mut self, function: &'a FunctionCount, before: usize) {
+        self.object = &function.object;
+        add_windows(&mut self.exclusive, &function.exclusive, before);
+        add_windows(&mut self.inclusive, &function.exclusive, before);
+    }
+}
+
+/// Adds windows of one start to those of all; there are `before` of earlier ones.
+fn add_windows(all: &mut Vec<f64>, own: &[f64], before: usize) {
+    all.resize(all.len().max(before + own.len()), 0.0);
+    for (place, value) in own.iter().enumerate().filter(|(_, value)| value.is_finite()) {
+        all[before + place] += value;
     }
 }
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use basecase_model::{Dbms, hexadecimal};
-use basecase_process::tree_copy::{self, FileOwner};
+use basecase_process::tree_copy::{self, FileOwner, Zeros};
 use basecase_process::{Account, PrivateFolder, act, folder_in};
 use sha2::{Digest, Sha256};
 
@@ -372,7 +372,8 @@ impl Work {
             let folder = names
                 .into_iter()
                 .try_fold(stage.handle().try_clone()?, |folder, name| folder_in(&folder, name.as_os_str()))?;
-            tree_copy::copy(&folder, made.handle(), name, FileOwner::CallerInsteadOf(account.uid))
+            let owner = FileOwner::CallerInsteadOf(account.uid);
+            tree_copy::copy(&folder, made.handle(), name, owner, Zeros::Copied)
         };
         copy().map_err(CompileError::file(folders.installed()))?;
         Ok(made.path().join(name))

@@ -8,7 +8,7 @@ use basecase_analysis::{MissingBuild, Planned, PlannedDisk, PlannedMemory, Plann
 use basecase_builds::{Library, Pending};
 use basecase_server::Host;
 
-use crate::plan::{Copies, Plan, room, together};
+use crate::plan::{Plan, room, together};
 use crate::request::{CandidateSpec, Missing, Origin, Places, Protocol, Request};
 use crate::run::{RunOptions, usual_time};
 use crate::workload::Outline;
@@ -51,14 +51,7 @@ pub fn outlook(
         missing,
         steps: steps(request, places, options, plan.as_ref()),
         protocol: protocol(request, options)?,
-        disk: PlannedDisk {
-            estimated_bytes: room.needed,
-            copies: match copies {
-                Copies::OneAtATime => None,
-                Copies::Each(copies) => Some(copies),
-            },
-            free_bytes: room.free,
-        },
+        disk: PlannedDisk { estimated_bytes: room.needed, copies: copies.at_once(), free_bytes: room.free },
         memory: PlannedMemory {
             asked_bytes: plan.as_ref().map(|plan| memory(request, plan)),
             machine_bytes: host.memory_bytes,

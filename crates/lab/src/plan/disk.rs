@@ -11,6 +11,10 @@ use crate::workload::Workload;
 
 /// Bytes on disk for each row with its indexes, measured on Postgres 15 after churn (about 320), rounded up.
 const BYTES_PER_ROW: u64 = 400;
+/// Bytes that a server takes before it has tables, without its log: about 110 MB of MySQL 8.0.
+const BYTES_OF_SERVER: u64 = 128 << 20;
+/// The whole data of each candidate while it is counted: what images are made of, and what a server runs on for each of two processors.
+const WHOLE_OF_COUNTS: u64 = 3;
 /// Bytes for logs, WAL and everything else that a small database needs.
 const BYTES_BESIDES: u64 = 1 << 30;
 
@@ -21,6 +25,8 @@ pub(crate) enum Copies {
     OneAtATime,
     /// All candidates have this many at the same time.
     Each(u64),
+    /// All candidates have this many images without the zeros of their logs. Beside them are whole data as [`WHOLE_OF_COUNTS`] says.
+    Images(u64),
 }
 
 impl Copies {
@@ -28,10 +34,20 @@ impl Copies {
     pub(crate) fn of(protocol: &Protocol, workload: &dyn Workload) -> Copies {
         match protocol {
             Protocol::Classic => Copies::OneAtATime,
-            // The image, and one for each processor.
-            Protocol::Counts(_) => Copies::Each(3),
+            Protocol::Counts(_) => {
+                Copies::Images(if workload.is_chain() { workload.outlines().len() as u64 } else { 1 })
+            }
             Protocol::Rounds(_) if workload.is_chain() => Copies::Each(1),
             Protocol::Rounds(_) => Copies::Each(2),
+        }
+    }
+
+    /// How many there are of each candidate's data at the same time; `None` if candidates run one after the other.
+    pub(crate) fn at_once(self) -> Option<u64> {
+        match self {
+            Copies::OneAtATime => None,
+            Copies::Each(copies) => Some(copies),
+            Copies::Images(images) => Some(images + WHOLE_OF_COUNTS),
         }
     }
 }
@@ -83,18 +99,31 @@ pub(crate) fn check<'a>(
 
 /// What candidates with these configs take, with logs.
 fn needed_bytes<'a>(tables: u64, configs: impl Iterator<Item = &'a ConfigFile>, copies: Copies) -> u64 {
-    let each = configs.map(|file| tables.saturating_add(log_bytes(file, tables)));
+    let sum = |one: u64, other: u64| one.saturating_add(other);
+    let each = configs.map(|file| (log_bytes(file, tables), tables));
+    let whole = |(log, tables)| sum(tables, log);
     let all = match copies {
-        Copies::OneAtATime => each.max().unwrap_or(tables),
-        Copies::Each(times) => each.fold(0, u64::saturating_add).saturating_mul(times),
+        Copies::OneAtATime => each.map(whole).max().unwrap_or(tables),
+        Copies::Each(times) => each.map(whole).fold(0, sum).saturating_mul(times),
+        Copies::Images(images) => {
+            let image = |(log, tables)| sum(sum(tables, written_log_bytes(tables).min(log)), BYTES_OF_SERVER);
+            let data =
+                |data| sum(whole(data).saturating_mul(WHOLE_OF_COUNTS), image(data).saturating_mul(images));
+            each.map(data).fold(0, sum)
+        }
     };
     all.saturating_add(BYTES_BESIDES)
+}
+
+/// How much log is written for tables of that size, about.
+fn written_log_bytes(tables: u64) -> u64 {
+    tables.saturating_mul(4)
 }
 
 /// How much log a config lets the server keep beside tables of that size, in the version for which that is most.
 fn log_bytes(file: &ConfigFile, tables: u64) -> u64 {
     let largest = |name: &'static str| file.values(name).filter_map(bytes).max().unwrap_or(0);
-    let written = tables.saturating_mul(4);
+    let written = written_log_bytes(tables);
     match file.dbms() {
         Dbms::Postgres => largest("max_wal_size").min(written),
         Dbms::Mysql | Dbms::Mariadb => {
@@ -141,6 +170,10 @@ mod tests {
         assert_eq!(needed(10, Copies::Each(1)), (10 + 8) + (10 + 4) + 1);
         assert_eq!(needed(1, Copies::Each(1)), (1 + 4) + (1 + 4) + 1, "a small table writes little");
         assert_eq!(needed(1, Copies::Each(2)), 2 * ((1 + 4) + (1 + 4)) + 1);
+        let counted = needed(1, Copies::Images(8));
+        assert_eq!(counted, 2 * (3 * 5 + 8 * 5) + 2 + 1, "what is written is in each image");
+        let small = needed_bytes(1 << 20, [&mysql].into_iter(), Copies::Images(8));
+        assert_eq!(small >> 30, 3 * 4 + 1 + 1, "and zeros are in none");
         assert_eq!(needed_bytes(1 << 30, std::iter::empty(), Copies::OneAtATime) >> 30, 2);
     }
 }

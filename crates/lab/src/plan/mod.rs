@@ -29,7 +29,6 @@ pub(crate) use self::candidate::Source;
 use self::candidate_facts::candidate_facts;
 pub(crate) use self::candidate_facts::complete;
 use self::cells::{cells, experiment_id, same_cell};
-pub(crate) use self::disk::Copies;
 pub(crate) use self::instruction_meter::InstructionMeter;
 use self::sources::sources;
 pub(crate) use self::sources::{room, together};

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use basecase_process::PrivateFolder;
-use basecase_process::tree_copy::{self, FileOwner};
+use basecase_process::tree_copy::{self, FileOwner, Zeros};
 
 use crate::instance::InstanceError;
 
@@ -31,21 +31,26 @@ pub struct Copied {
 /// If a file cannot be read or written.
 pub fn copy_data(from: &Path, to: &Path) -> Result<Copied, InstanceError> {
     let began = Instant::now();
-    let bytes = copy_data_unsynced(from, to)?;
+    let bytes = copy_entries(from, to, Zeros::Copied)?;
     let to = taken(to)?;
     rustix::fs::syncfs(to.handle()).map_err(|error| wrong(&to)(error.into()))?;
     Ok(Copied { bytes, time: began.elapsed() })
 }
 
-/// Copies as [`copy_data`] does, and does not wait for the device: for servers whose times nobody measures. Returns the bytes of all files.
+/// Copies what [`copy_data`] does, but for zeros, and does not wait for the device: for servers whose times nobody measures. Returns the
+/// bytes of all files, with their zeros.
 ///
 /// # Errors
 /// If a file cannot be read or written.
-pub fn copy_data_unsynced(from: &Path, to: &Path) -> Result<u64, InstanceError> {
+pub fn copy_data_sparsely(from: &Path, to: &Path) -> Result<u64, InstanceError> {
+    copy_entries(from, to, Zeros::LeftOut)
+}
+
+fn copy_entries(from: &Path, to: &Path, zeros: Zeros) -> Result<u64, InstanceError> {
     let (from, to) = (taken(from)?, taken(to)?);
     remove(&to)?;
     let copies = present(&from)
-        .map(|entry| tree_copy::copy(from.handle(), to.handle(), OsStr::new(entry), FileOwner::Same));
+        .map(|entry| tree_copy::copy(from.handle(), to.handle(), OsStr::new(entry), FileOwner::Same, zeros));
     copies.sum::<io::Result<u64>>().map_err(wrong(&to))
 }
 

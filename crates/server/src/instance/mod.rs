@@ -31,7 +31,7 @@ pub(crate) use adapter::{Adapter, shut_down_on_stop};
 pub use counting::{Callgrind, NoCallgrind, callgrind_file_of, callgrind_files, callgrind_folder};
 pub use error::InstanceError;
 use error::SOCKET_PATH_LIMIT;
-pub use image::{Copied, copy_data, copy_data_unsynced, keep_data, move_data, remove_data, take_data};
+pub use image::{Copied, copy_data, copy_data_sparsely, keep_data, move_data, remove_data, take_data};
 use memory::MemoryLimit;
 pub use plant::{Plant, PlantError, Planted};
 use secret::random_password;

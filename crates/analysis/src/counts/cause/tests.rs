@@ -68,6 +68,34 @@ fn found_among(base: StepCount, contender: StepCount) -> (Found, Vec<(String, f6
     ((causes.movers.iter().map(mover).collect(), unmoved), luck)
 }
 
+#[test]
+fn a_library_that_has_names_on_one_side_only_is_one_function() {
+    let library = |name: &str, functions: &[Given]| {
+        let mut start = start(functions);
+        let of_library = start.functions.iter_mut().filter(|function| function.name != "main");
+        of_library.for_each(|function| function.object = name.into());
+        start
+    };
+    let old = [MAIN, Given("(no symbols)", &[16_000.0; 4], 0.0, 0.0), Given("free", &[6000.0; 4], 0.0, 9.0)];
+    let new = |free: &'static [f64; 4]| {
+        [
+            MAIN,
+            Given("memcmp", &[4000.0; 4], 0.0, 50.0),
+            Given("malloc", &[12_000.0; 4], 0.0, 9.0),
+            Given("free", free, 0.0, 9.0),
+        ]
+    };
+    let found = |free| found_among(library("libc-2.31.so", &old), library("libc.so.6", &new(free))).0;
+    let (movers, unmoved) = found(&[2000.0; 4]);
+    assert_eq!(movers, [(MoverKind::Changed, "(no symbols)".into(), vec![], -4000.0)]);
+    assert_eq!(unmoved, [""; 0]);
+    assert_eq!(found(&[6000.0; 4]).0, [], "as much as before");
+    // Where both have the same names, they tell more.
+    let (movers, _) =
+        found_among(library("libc-2.31.so", &new(&[6000.0; 4])), library("libc.so.6", &new(&[2000.0; 4]))).0;
+    assert_eq!(movers, [(MoverKind::Changed, "free".into(), vec![], -4000.0)]);
+}
+
 const MAIN: Given = Given("main", &[100_000.0; 4], 0.0, 1.0);
 
 #[test]

@@ -1,11 +1,11 @@
 //! The data that sessions begin with, made by servers at full speed.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use basecase_model::State;
-use basecase_server::{copy_data, move_data, remove_data};
+use basecase_server::{copy_data_sparsely, remove_data};
 use basecase_workload::insert_benchmark::Purpose;
 
 use crate::plan::{Candidate, Plan};
@@ -76,24 +76,15 @@ pub(super) fn provide(
         };
         deployment.shut_down();
         basecase_stop::check()?;
-        let is_last = step == last;
-        if is_last || plan.workload.is_chain() {
-            keep(&workshop, &image_of(plan, candidate, start, step), is_last, &state)?;
+        if step == last || plan.workload.is_chain() {
+            let image = image_of(plan, candidate, start, step);
+            remove_folder(&image)?;
+            copy_data_sparsely(&workshop, &image)?;
+            write_state(&image, &state)?;
         }
         content = Content::Left;
     }
-    Ok(())
-}
-
-/// Keeps what was made as an image: a copy, or the data itself if nothing more is made of it.
-fn keep(made: &Path, image: &Path, is_last: bool, state: &State) -> Result<()> {
-    remove_folder(image)?;
-    if is_last {
-        move_data(made, image)?;
-    } else {
-        copy_data(made, image)?;
-    }
-    write_state(image, state)
+    Ok(remove_data(&workshop)?)
 }
 
 /// Removes everything that counting a candidate left.

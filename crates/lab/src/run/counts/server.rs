@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use basecase_client::Endpoint;
 use basecase_load::{SerialCounts, SerialGroup};
 use basecase_model::{CandidateFacts, OperationClass};
-use basecase_server::{callgrind_folder, copy_data_unsynced};
+use basecase_server::{callgrind_folder, copy_data_sparsely};
 
 use super::callgrind::CallgrindTally;
 use super::events::planned;
@@ -49,7 +49,7 @@ impl Server {
     pub(super) fn start(start: &Start<'_>, step: usize) -> Result<Self> {
         let directory = start.directory();
         let image = image_of(start.plan, start.candidate(), start.number, step);
-        let bring = || copy_data_unsynced(&image, &directory).map(drop);
+        let bring = || copy_data_sparsely(&image, &directory).map(drop);
         let opened = LiveDeployment::open_counted(
             start.plan,
             start.candidate(),

@@ -71,11 +71,18 @@ fn renamed<'a>(
     (pairs, alone, went)
 }
 
-/// Whether `new` is what `old` was: called as often, by the same function where that is known, and with the same work below it.
+/// Whether `new` is what `old` was: called as often, and of the same name but for its parameters; or called by the same function where that
+/// is known, and with the same work below it.
 fn is_renamed(old: &FunctionWork<'_>, new: &FunctionWork<'_>, files: &Files<'_>) -> bool {
     let (before, after) = (&old.base, &new.contender);
-    let is_alike = files.is_telling(old, new)
-        || strsim::jaro(without_parameters(old.name), without_parameters(new.name)) >= ALIKE_NAMES;
+    if !is_near(before.calls, after.calls, SAME) {
+        return false;
+    }
+    let names = [old.name, new.name].map(without_parameters);
+    if names[0] == names[1] && !old.is_without_symbols() {
+        return true;
+    }
+    let is_alike = files.is_telling(old, new) || strsim::jaro(names[0], names[1]) >= ALIKE_NAMES;
     let is_called_alike = if before.callers.is_empty() || after.callers.is_empty() {
         is_alike
     } else {
@@ -86,7 +93,6 @@ fn is_renamed(old: &FunctionWork<'_>, new: &FunctionWork<'_>, files: &Files<'_>)
     };
     let nearness = if is_alike { ALIKE } else { SAME };
     is_called_alike
-        && is_near(before.calls, after.calls, SAME)
         && is_near(before.exclusive, after.exclusive, nearness)
         && is_near(before.inclusive, after.inclusive, nearness)
 }

@@ -69,6 +69,21 @@ fn found_among(base: StepCount, contender: StepCount) -> (Found, Vec<(String, f6
 }
 
 #[test]
+fn a_function_that_takes_another_parameter_is_the_same_function() {
+    let base = [MAIN, Given("MYSQLparse(THD*)", &[8000.0; 4], 20_000.0, 1.0)];
+    let contender =
+        |calls| [MAIN, Given("MYSQLparse(THD*, Parse_tree_root**)", &[7000.0; 4], 60_000.0, calls)];
+    // Whoever calls it has no name in the base case.
+    let called =
+        [("(no symbols)", "MYSQLparse(THD*)"), ("THD::sql_parser", "MYSQLparse(THD*, Parse_tree_root**)")];
+    let (movers, _) = found_with(&called, &base, &contender(1.0));
+    let merged = vec!["MYSQLparse(THD*)".to_owned()];
+    assert_eq!(movers, [(MoverKind::Renamed, "MYSQLparse(THD*, Parse_tree_root**)".into(), merged, -1000.0)]);
+    let (movers, _) = found_with(&called, &base, &contender(3.0));
+    assert_eq!(movers.len(), 2, "called more often, it may be another one: {movers:?}");
+}
+
+#[test]
 fn a_library_that_has_names_on_one_side_only_is_one_function() {
     let library = |name: &str, functions: &[Given]| {
         let mut start = start(functions);

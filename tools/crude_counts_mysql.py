@@ -137,7 +137,7 @@ def load(home, work, arguments):
     server = Server(home, work, arguments.set)
     session = Session(work)
     create = "CREATE TABLE sbtest1 (id %s, k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id))"
-    for sql in ("CREATE DATABASE ib", "USE ib", create % arguments.id + " ENGINE=InnoDB"):
+    for sql in ("CREATE DATABASE ib", "USE ib", create % arguments.id + f" ENGINE={arguments.engine}"):
         session.simple(sql)
     draw = random.Random("rows")
     for _ in range(ROWS // 1000):
@@ -206,6 +206,7 @@ def main():
     parser.add_argument("--starts", type=int, default=2)
     parser.add_argument("--set", action="append", default=[], help="a setting of the server besides those of z12a, or in their place")
     parser.add_argument("--id", default="SERIAL", help="type of the id; in MySQL SERIAL is BIGINT UNSIGNED with a unique index of its own")
+    parser.add_argument("--engine", default="InnoDB", help="e.g. RocksDB, with --set plugin_load_add=ha_rocksdb and the --set plugin_dir of a build")
     parser.add_argument("--open-tables", action="store_true", help="open tables of the dictionary first, so that the table cache is not small")
     parser.add_argument("--snapshot", action="store_true", help="keep a snapshot open, so that purge removes nothing meanwhile")
     arguments = parser.parse_args()

@@ -304,12 +304,14 @@ mod tests {
         let scheduler = Forgetful { dies: true, ..Forgetful::default() };
         break_off(&folder, &scheduler, &order);
         let lock = folder.submission_lock().unwrap();
-        let mut program = Command::new("sleep").arg("60").stdin(lock).spawn().unwrap();
+        let ended = place.path().join("ended");
+        let waits = Command::new("sh").args(["-c", "sleep 1; touch \"$0\""]).arg(&ended).stdin(lock).spawn();
         let refusal = folder.await_submission(Duration::ZERO);
-        program.kill().unwrap();
-        program.wait().unwrap();
+        let recovered = recover(&folder, &scheduler);
+        assert!(ended.exists(), "it was not waited for");
+        waits.unwrap().wait().unwrap();
         assert!(matches!(refusal, Err(FleetError::Submitting { .. })), "{refusal:?}");
-        assert_eq!(recover(&folder, &scheduler).unwrap(), ["10"]);
+        assert_eq!(recovered.unwrap(), ["10"]);
     }
 
     #[test]

@@ -270,6 +270,14 @@ mod tests {
         catch_unwind(AssertUnwindSafe(|| submit(folder, scheduler, order))).unwrap_err();
     }
 
+    /// A fleet whose only submission was broken off, the scheduler that got it, and the order.
+    fn broken_off(place: &Path) -> (FleetFolder, Forgetful, Order) {
+        let (folder, order) = fleet(place);
+        let scheduler = Forgetful { dies: true, ..Forgetful::default() };
+        break_off(&folder, &scheduler, &order);
+        (folder, scheduler, order)
+    }
+
     #[test]
     fn a_job_whose_id_was_lost_is_found_once() {
         let place = tempfile::tempdir().unwrap();
@@ -289,9 +297,7 @@ mod tests {
     #[test]
     fn a_job_that_the_scheduler_has_forgotten_is_known_from_its_nodes() {
         let place = tempfile::tempdir().unwrap();
-        let (folder, order) = fleet(place.path());
-        let scheduler = Forgetful { dies: true, ..Forgetful::default() };
-        break_off(&folder, &scheduler, &order);
+        let (folder, scheduler, _) = broken_off(place.path());
         scheduler.jobs.borrow_mut().clear();
         fs::write(folder.node(2).join("job"), "10\n").unwrap();
         assert_eq!(recover(&folder, &scheduler).unwrap(), ["10"]);
@@ -300,9 +306,7 @@ mod tests {
     #[test]
     fn a_program_that_still_submits_for_a_killed_command_is_waited_for() {
         let place = tempfile::tempdir().unwrap();
-        let (folder, order) = fleet(place.path());
-        let scheduler = Forgetful { dies: true, ..Forgetful::default() };
-        break_off(&folder, &scheduler, &order);
+        let (folder, scheduler, _) = broken_off(place.path());
         let lock = folder.submission_lock().unwrap();
         let ended = place.path().join("ended");
         let waits = Command::new("sh").args(["-c", "sleep 1; touch \"$0\""]).arg(&ended).stdin(lock).spawn();
@@ -317,9 +321,7 @@ mod tests {
     #[test]
     fn what_the_scheduler_never_got_is_submitted_anew() {
         let place = tempfile::tempdir().unwrap();
-        let (folder, order) = fleet(place.path());
-        let mut scheduler = Forgetful { dies: true, ..Forgetful::default() };
-        break_off(&folder, &scheduler, &order);
+        let (folder, mut scheduler, order) = broken_off(place.path());
         scheduler.jobs.borrow_mut().clear();
         assert_eq!(recover(&folder, &scheduler).unwrap(), [""; 0]);
         assert_eq!(folder.submission().unwrap(), None);

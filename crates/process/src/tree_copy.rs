@@ -99,6 +99,7 @@ fn copy_without_zeros(original: &File, copy: &File) -> io::Result<u64> {
     let mut place = 0;
     while let Some(data) = next_data(original, place)? {
         basecase_stop::check()?;
+        // Pieces lie at their multiples, or a hole could be missed by some bytes.
         place = data - data % HOLE_BYTES as u64;
         let until = (place + PIECE_BYTES).min(length);
         while place < until {

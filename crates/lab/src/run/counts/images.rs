@@ -79,6 +79,7 @@ pub(super) fn provide(
         if step == last || plan.workload.is_chain() {
             let image = image_of(plan, candidate, start, step);
             remove_folder(&image)?;
+            // Also of the last step: every start copies an image, and the made data has all the zeros.
             copy_data_sparsely(&workshop, &image)?;
             write_state(&image, &state)?;
         }

@@ -139,10 +139,11 @@ fn a_store_of_an_older_version_is_read_and_what_it_lacks_is_said() {
     let store = rusqlite::Connection::open(&path).unwrap();
     store
         .execute_batch(
-            "DROP TABLE slice; DROP TABLE track; DROP TABLE plan; DROP TABLE profile; ALTER TABLE trial DROP COLUMN observation;
+            "CREATE TABLE rows AS SELECT * FROM measure WHERE name <> 'server.cache_requests';
+             DROP VIEW measure; DROP TABLE measures; ALTER TABLE rows RENAME TO measure; DROP TABLE slices; DROP TABLE track; DROP TABLE plan; DROP TABLE profile; ALTER TABLE trial DROP COLUMN observation;
              DROP INDEX trial_sequence; ALTER TABLE trial DROP COLUMN sequence;
              DROP INDEX experiment_sequence; ALTER TABLE experiment DROP COLUMN sequence;
-             DELETE FROM measure WHERE name = 'server.cache_requests'; DROP TABLE step_count; DROP TABLE session; DROP TABLE server_reading; PRAGMA user_version = 2;",
+             DROP TABLE step_count; DROP TABLE session; DROP TABLE server_reading; PRAGMA user_version = 2;",
         )
         .unwrap();
     drop(store);

@@ -400,13 +400,13 @@ fn stores_that_are_none() {
     assert_snapshot!(compare(&sandbox, &["sqlite"]), @r#"
     exit code 1
     -- stderr
-    error: the store s.sqlite: its version is 1000, but this basecase reads versions up to 10
+    error: the store s.sqlite: its version is 1000, but this basecase reads versions up to 11
     hint: use a newer basecase
     "#);
     assert_snapshot!(refused(&sandbox, &["store", "ls", "s.sqlite"]), @r#"
     exit code 1
     -- stderr
-    error: the store s.sqlite: its version is 1000, but this basecase reads versions up to 10
+    error: the store s.sqlite: its version is 1000, but this basecase reads versions up to 11
     hint: use a newer basecase
     "#);
 
@@ -435,7 +435,7 @@ fn stores_that_are_none() {
     cannot complete `SELECT cell, round, count(*) AS trials FROM trial WHERE status = 'complete' GROUP BY experiment, cell, round, observation = 'profiled' HAVING trials > 1`: it is damaged: database disk image is malformed
     cannot complete `SELECT * FROM role`: it is damaged: database disk image is malformed
     cannot complete `SELECT * FROM step_count`: it is damaged: database disk image is malformed
-    cannot complete `SELECT trial, sum(operations) AS operations FROM slice GROUP BY trial EXCEPT SELECT trial, sum(items) FROM role GROUP BY trial, class`: it is damaged: database disk image is malformed
+    cannot complete `SELECT trial, slices, (SELECT json_group_array(items) FROM (SELECT sum(items) AS items FROM role WHERE role.trial = slices.trial GROUP BY class)) AS items FROM slices`: it is damaged: database disk image is malformed
     cannot read which step is in flight: it is damaged: database disk image is malformed
     cannot read the experiments: it is damaged: database disk image is malformed
     -- stderr

@@ -121,8 +121,8 @@ class Sandbox:
             fields = dict(row)
             trial, warnings = fields["id"], set(json.loads(fields.pop("warnings")))
             digest = hashlib.sha256(repr(fields).encode())
-            for table in ["role", "measure", "table_state", "comparison", "slice"]:
-                rows = connection.execute(f"select * from {table} where trial = ? order by 1, 2, 3", (trial,))
+            for table in ["role", "measures", "table_state", "comparison", "slices"]:
+                rows = connection.execute(f"select * from {table} where trial = ? order by 1, 2", (trial,))
                 digest.update(repr([tuple(row) for row in rows]).encode())
             key = tuple(fields[name] for name in ["experiment", "cell", "round", "observation"])
             trials[trial] = (digest.hexdigest(), warnings, key)

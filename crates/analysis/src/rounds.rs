@@ -181,9 +181,10 @@ impl Conduct {
 
 /// See [`Conduct::slowed`].
 fn slowed(trials: &[&Trial]) -> Option<Level> {
-    let mut canaries: Vec<f64> =
+    let canaries: Vec<f64> =
         trials.iter().flat_map(|trial| &trial.slices).filter_map(|slice| slice.canary_ns).collect();
-    let usual = usual_canary_ns(&mut canaries)?;
+    // A copy is reordered, so that sums are those of the order of time.
+    let usual = usual_canary_ns(&mut canaries.clone())?;
     Level::of(&canaries.iter().map(|canary| canary / usual - 1.0).collect::<Vec<_>>())
 }
 

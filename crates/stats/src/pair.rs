@@ -80,11 +80,11 @@ impl<'a> Pair<'a> {
         measured.sort_unstable_by_key(|(index, ..)| *index);
         let mut canaries_ns = Vec::new();
         let pair = |(_, base, contender): (usize, &'a Trial, &'a Trial)| {
-            let slices = base.slices.iter().chain(&contender.slices);
-            canaries_ns.extend(slices.filter_map(|slice| slice.canary_ns));
-            let usual =
-                Usual { cores: f64::from(cores.max(1)), canary_ns: usual_canary_ns(&mut canaries_ns) };
-            let left_out = disturbed(base, contender, usual);
+            let slices = || base.slices.iter().chain(&contender.slices);
+            canaries_ns.extend(slices().filter_map(|slice| slice.canary_ns));
+            let is_needed = slices().any(is_long);
+            let canary_ns = is_needed.then(|| usual_canary_ns(&mut canaries_ns)).flatten();
+            let left_out = disturbed(base, contender, Usual { cores: f64::from(cores.max(1)), canary_ns });
             let mut pair = Pair { left_out, ..Pair::whole(step, base, contender) };
             pair.keep_half();
             pair.leave_out_uneven();
@@ -117,9 +117,10 @@ impl<'a> Pair<'a> {
             let share = of_pass.first().and_then(|(pass, _)| *self.shares.get(pass)?).unwrap_or(1);
             of_pass.chunks(share)
         });
-        let mean_of_way = |way: &[(u32, f64)]| {
-            let (pass, _) = way.first()?;
-            Some((*pass, mean(&way.iter().map(|value| value.1).collect::<Vec<f64>>())))
+        let mean_of_way = |way: &[(u32, f64)]| match way {
+            [] => None,
+            [alone] => Some(*alone),
+            [(pass, _), ..] => Some((*pass, mean(&way.iter().map(|value| value.1).collect::<Vec<f64>>()))),
         };
         ways.filter_map(mean_of_way).collect()
     }
@@ -254,9 +255,13 @@ fn shares(base: &Trial, contender: &Trial) -> BTreeMap<u32, Option<usize>> {
 
 /// The mean of the values of each pass.
 fn means_of_passes(values: &[(u32, f64)]) -> BTreeMap<u32, f64> {
-    let mut by_pass: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    values.iter().for_each(|(pass, value)| by_pass.entry(*pass).or_default().push(*value));
-    by_pass.into_iter().map(|(pass, values)| (pass, mean(&values))).collect()
+    let mut by_pass: BTreeMap<u32, (f64, u32)> = BTreeMap::new();
+    for (pass, value) in values {
+        let (sum, count) = by_pass.entry(*pass).or_default();
+        *sum += value;
+        *count += 1;
+    }
+    by_pass.into_iter().map(|(pass, (sum, count))| (pass, sum / f64::from(count))).collect()
 }
 
 /// The passes in which others disturbed a slice, or in which the client was not running although it was due.
@@ -280,11 +285,15 @@ pub fn usual_canary_ns(canaries_ns: &mut [f64]) -> Option<f64> {
     (!canaries_ns.is_empty()).then(|| median(canaries_ns))
 }
 
+fn is_long(slice: &Slice) -> bool {
+    slice.length_us >= LONG_US
+}
+
 /// Whether others used too much of the machine during a slice, or the processor was too slow before it, so that its pass does not count.
 fn is_disturbed(slice: &Slice, usual: Usual) -> bool {
     let is_more =
         |time_us: Option<f64>, cores: f64| time_us.is_some_and(|time_us| time_us > cores * slice.length_us);
-    slice.length_us >= LONG_US
+    is_long(slice)
         && (is_more(slice.others_cpu_us, NOISY_CORES)
             || is_more(slice.steal_us, NOISY_STEAL * usual.cores)
             || slice.canary_ns.zip(usual.canary_ns).is_some_and(|(now, usual)| now > NOISY_CANARY * usual))

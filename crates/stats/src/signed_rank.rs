@@ -45,11 +45,11 @@ impl SignedRank {
 
 /// The averages of all pairs of values, including each value with itself (Walsh 1949).
 pub(crate) fn walsh_averages(values: &[f64]) -> Vec<f64> {
-    let pairs = values
-        .iter()
-        .enumerate()
-        .flat_map(|(index, first)| values[index..].iter().map(move |second| 0.5 * (first + second)));
-    pairs.collect()
+    let mut averages = Vec::with_capacity(values.len() * (values.len() + 1) / 2);
+    for (index, first) in values.iter().enumerate() {
+        averages.extend(values[index..].iter().map(|second| 0.5 * (first + second)));
+    }
+    averages
 }
 
 /// The value that would stand at `rank`, from 0, if the values were sorted.
@@ -59,8 +59,11 @@ pub(crate) fn of_rank(values: &mut [f64], rank: usize) -> f64 {
 
 /// The median. There must be at least one value.
 pub(crate) fn median(values: &mut [f64]) -> f64 {
-    let (lower, upper) = ((values.len() - 1) / 2, values.len() / 2);
-    0.5 * (of_rank(values, lower) + of_rank(values, upper))
+    let half = values.len() / 2;
+    let is_even = values.len().is_multiple_of(2);
+    let (below, upper, _) = values.select_nth_unstable_by(half, f64::total_cmp);
+    let largest_below = below.iter().copied().max_by(f64::total_cmp).filter(|_| is_even);
+    0.5 * (largest_below.unwrap_or(*upper) + *upper)
 }
 
 #[cfg(test)]

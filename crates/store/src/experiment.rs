@@ -23,6 +23,11 @@ pub(crate) fn insert_cell(
     cell: &Cell,
 ) -> Result<(), Problem> {
     let key = cell.key();
+    // As of all cells of an experiment that goes on.
+    let is_linked = "SELECT 1 FROM experiment_cell WHERE experiment = ?1 AND cell = ?2 AND candidate = ?3";
+    if connection.prepare_cached(is_linked)?.exists(params![experiment, key, candidate])? {
+        return Ok(());
+    }
     connection
         .prepare_cached("INSERT INTO cell (key, facts) VALUES (?1, ?2) ON CONFLICT (key) DO NOTHING")?
         .execute(params![key, serde_json::to_string(cell)?])?;

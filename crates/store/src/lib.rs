@@ -8,6 +8,7 @@ mod bytes;
 mod error;
 mod experiment;
 mod lock;
+mod measure;
 mod merge;
 mod plan;
 mod profile;

@@ -27,10 +27,13 @@ const MERGING: &str = "PRAGMA foreign_keys = OFF; PRAGMA wal_autocheckpoint = 32
 /// The settings otherwise.
 const AS_USUAL: &str = "PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 1000;";
 
+/// The names of stores that are merged in one transaction, so that pages which all of them change are written once. SQLite attaches ten.
+const TOGETHER: [&str; 8] = ["other1", "other2", "other3", "other4", "other5", "other6", "other7", "other8"];
+
 /// Tables whose rows belong to a trial.
 const OF_TRIALS: [&str; 11] = [
     "role",
-    "measure",
+    "measures",
     "server_reading",
     "table_state",
     "comparison",
@@ -38,7 +41,7 @@ const OF_TRIALS: [&str; 11] = [
     "track",
     "plan",
     "profile",
-    "slice",
+    "slices",
     "session",
 ];
 
@@ -60,11 +63,13 @@ impl Store {
         &mut self,
         others: impl IntoIterator<Item = &'a Store>,
     ) -> Result<Vec<Added>, StoreError> {
+        let others: Vec<&Store> = others.into_iter().collect();
         self.set(MERGING)?;
-        let merged = others.into_iter().map(|other| self.add_all_of(other)).collect();
+        let merged: Result<Vec<_>, _> =
+            others.chunks(TOGETHER.len()).map(|some| self.add_all_of(some)).collect();
         let ordered = self.put_in_order();
         self.set(AS_USUAL)?;
-        ordered.and(merged)
+        ordered.and(merged).map(|added| added.concat())
     }
 
     fn set(&self, pragmas: &str) -> Result<(), StoreError> {
@@ -77,18 +82,44 @@ impl Store {
         self.write(|transaction| order(transaction))
     }
 
-    fn add_all_of(&mut self, other: &Store) -> Result<Added, StoreError> {
-        let (file, _copy) = other.file_of_this_version(&self.path)?;
-        let attached = self.connection.execute("ATTACH DATABASE ?1 AS other", [file.to_string_lossy()]);
+    /// Adds what some stores hold, in one transaction, up to the first that contradicts.
+    fn add_all_of(&mut self, others: &[&Store]) -> Result<Vec<Added>, StoreError> {
+        let named: Vec<(&Store, &str)> = others.iter().copied().zip(TOGETHER).collect();
+        let copies: Result<Vec<_>, _> = named.iter().map(|(other, name)| self.attach(other, name)).collect();
+        let added = match &copies {
+            Ok(_) => self.write(|transaction| add_until_contradiction(transaction, &named)),
+            Err(_) => Ok((Vec::new(), None)),
+        };
+        let detached = self.detach_all();
+        let (_copies, (added, contradiction)) = (copies?, added?);
+        detached?;
+        match contradiction {
+            Some(problem) => Err(problem.at(&self.path)),
+            None => Ok(added),
+        }
+    }
+
+    /// Attaches another store under a name. The file that is attached lives as long as what is returned.
+    fn attach(&self, other: &Store, name: &str) -> Result<Option<Copy>, StoreError> {
+        let (file, copy) = other.file_of_this_version(&self.path)?;
+        let attach = format!("ATTACH DATABASE ?1 AS {name}");
+        let attached = self.connection.execute(&attach, [file.to_string_lossy()]);
         attached.map_err(|error| Problem::from(error).at(&other.path))?;
-        let added = self.write(|transaction| {
-            refuse_contradictions(transaction, &other.path)?;
-            add(transaction)
-        });
-        let detached = self.connection.execute_batch("DETACH DATABASE other");
-        let added = added?;
-        detached.map_err(|error| Problem::from(error).at(&self.path))?;
-        Ok(added)
+        Ok(copy)
+    }
+
+    /// Detaches whatever is attached.
+    fn detach_all(&self) -> Result<(), StoreError> {
+        let detach = || -> Result<(), Problem> {
+            let mut statement =
+                self.connection.prepare("SELECT name FROM pragma_database_list WHERE name LIKE 'other%'")?;
+            let names = statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+            drop(statement);
+            names
+                .iter()
+                .try_for_each(|name| Ok(self.connection.execute_batch(&format!("DETACH DATABASE {name}"))?))
+        };
+        detach().map_err(|problem| problem.at(&self.path))
     }
 
     /// The store's file, or a copy beside `near` if it is of an older version, which is brought up to date in memory alone.
@@ -114,6 +145,22 @@ impl Drop for Copy {
     }
 }
 
+/// Adds what stores hold that are attached under these names. Returns what contradicts, of which nothing is added, nor of those that follow.
+fn add_until_contradiction(
+    connection: &Connection,
+    others: &[(&Store, &str)],
+) -> Result<(Vec<Added>, Option<Problem>), Problem> {
+    let mut added = Vec::new();
+    for (other, name) in others {
+        match refuse_contradictions(connection, name, &other.path) {
+            Err(contradiction @ Problem::Contradiction { .. }) => return Ok((added, Some(contradiction))),
+            checked => checked?,
+        }
+        added.push(add(connection, name)?);
+    }
+    Ok((added, None))
+}
+
 /// The columns of a table but for these.
 fn columns(connection: &Connection, table: &str, without: &[&str]) -> Result<Vec<String>, Problem> {
     let mut statement = connection.prepare("SELECT name FROM pragma_table_info(?1, 'main')")?;
@@ -128,37 +175,37 @@ fn list(before: &str, columns: &[String]) -> String {
 }
 
 /// Refuses stores that both measured a round, or that have different results of one trial.
-fn refuse_contradictions(connection: &Connection, other: &Path) -> Result<(), Problem> {
+fn refuse_contradictions(connection: &Connection, name: &str, other: &Path) -> Result<(), Problem> {
     // A query names the trial that contradicts as `told`.
     let refuse = |query: &str| {
-        let name = format!(
+        let query = format!(
             "SELECT told.candidate || ' on ' || told.step || ', round ' || (told.round + 1) {query} LIMIT 1"
         );
-        match connection.query_row(&name, [], |row| row.get(0)).optional()? {
+        match connection.query_row(&query, [], |row| row.get(0)).optional()? {
             Some(what) => Err(Problem::Contradiction { other: other.to_owned(), what }),
             None => Ok(()),
         }
     };
     // Each store of its own may have failed before.
-    refuse(
-        "FROM other.trial AS told JOIN main.trial AS ours
+    refuse(&format!(
+        "FROM {name}.trial AS told JOIN main.trial AS ours
              ON ours.cell = told.cell AND ours.round = told.round AND ours.id <> told.id
          WHERE ours.status = 'complete' AND told.status = 'complete'
              AND (ours.observation = 'profiled') = (told.observation = 'profiled')
-         ORDER BY told.sequence",
-    )?;
-    connection.execute_batch(
+         ORDER BY told.sequence"
+    ))?;
+    connection.execute_batch(&format!(
         "DROP TABLE IF EXISTS temp.known;
-         CREATE TEMP TABLE known AS SELECT theirs.id FROM other.trial AS theirs
-             WHERE EXISTS (SELECT 1 FROM main.trial AS ours WHERE ours.id = theirs.id);",
-    )?;
+         CREATE TEMP TABLE known AS SELECT theirs.id FROM {name}.trial AS theirs
+             WHERE EXISTS (SELECT 1 FROM main.trial AS ours WHERE ours.id = theirs.id);"
+    ))?;
     if !connection.query_row("SELECT EXISTS (SELECT 1 FROM temp.known)", [], |row| row.get(0))? {
         return Ok(());
     }
     // Warnings may be added to a trial later.
     let own = columns(connection, "trial", &["sequence", "warnings"])?;
     refuse(&format!(
-        "FROM other.trial AS told JOIN main.trial AS ours ON ours.id = told.id
+        "FROM {name}.trial AS told JOIN main.trial AS ours ON ours.id = told.id
          WHERE ({}) IS NOT ({}) ORDER BY told.sequence",
         list("told.", &own),
         list("ours.", &own)
@@ -166,10 +213,10 @@ fn refuse_contradictions(connection: &Connection, other: &Path) -> Result<(), Pr
     for table in OF_TRIALS {
         let all = columns(connection, table, &[])?;
         refuse(&format!(
-            "FROM (SELECT {theirs} FROM other.{table} AS theirs
+            "FROM (SELECT {theirs} FROM {name}.{table} AS theirs
                    WHERE EXISTS (SELECT 1 FROM main.trial AS known WHERE known.id = theirs.trial)
                    EXCEPT SELECT {ours} FROM main.{table} AS ours
-                   WHERE EXISTS (SELECT 1 FROM other.trial AS told WHERE told.id = ours.trial)) AS differing
+                   WHERE EXISTS (SELECT 1 FROM {name}.trial AS told WHERE told.id = ours.trial)) AS differing
              JOIN main.trial AS told ON told.id = differing.trial",
             theirs = list("theirs.", &all),
             ours = list("ours.", &all)
@@ -178,8 +225,8 @@ fn refuse_contradictions(connection: &Connection, other: &Path) -> Result<(), Pr
     Ok(())
 }
 
-/// Adds rows that are not there.
-fn add(connection: &Connection) -> Result<Added, Problem> {
+/// Adds rows of the store of that name that are not there.
+fn add(connection: &Connection, name: &str) -> Result<Added, Problem> {
     let last = |table: &str| -> Result<i64, Problem> {
         let last = format!("SELECT coalesce(max(sequence), 0) FROM main.{table}");
         Ok(connection.query_row(&last, [], |row| row.get(0))?)
@@ -188,7 +235,7 @@ fn add(connection: &Connection) -> Result<Added, Problem> {
         let all = columns(connection, table, &[])?;
         let (into, from) = (list("", &all), list("theirs.", &all));
         let insert = format!(
-            "INSERT INTO main.{table} ({into}) SELECT {from} FROM other.{table} AS theirs WHERE {filter}"
+            "INSERT INTO main.{table} ({into}) SELECT {from} FROM {name}.{table} AS theirs WHERE {filter}"
         );
         Ok(connection.execute(&insert, [])?)
     };
@@ -197,23 +244,23 @@ fn add(connection: &Connection) -> Result<Added, Problem> {
         let all = columns(connection, table, &["sequence"])?;
         let (into, from) = (list("", &all), list("theirs.", &all));
         let insert = format!(
-            "INSERT INTO main.{table} ({into}, sequence) SELECT {from}, theirs.sequence + ?1 FROM other.{table} AS theirs
+            "INSERT INTO main.{table} ({into}, sequence) SELECT {from}, theirs.sequence + ?1 FROM {name}.{table} AS theirs
              WHERE NOT EXISTS (SELECT 1 FROM main.{table} AS ours WHERE ours.id = theirs.id)"
         );
         Ok(connection.execute(&insert, [last(table)?])?)
     };
-    connection.execute_batch(
+    connection.execute_batch(&format!(
         "UPDATE main.experiment AS ours SET created_at = theirs.created_at, name = theirs.name, facts = theirs.facts
-         FROM other.experiment AS theirs WHERE theirs.id = ours.id
+         FROM {name}.experiment AS theirs WHERE theirs.id = ours.id
              AND (theirs.created_at, -coalesce(theirs.facts ->> '$.calendar_time.passed_seconds', 0), -length(theirs.facts), theirs.name, theirs.facts)
                  < (ours.created_at, -coalesce(ours.facts ->> '$.calendar_time.passed_seconds', 0), -length(ours.facts), ours.name, ours.facts);
          UPDATE main.experiment_cell AS ours SET candidate = theirs.candidate
-         FROM other.experiment_cell AS theirs
+         FROM {name}.experiment_cell AS theirs
          WHERE theirs.experiment = ours.experiment AND theirs.cell = ours.cell AND theirs.candidate < ours.candidate;
          UPDATE main.trial AS ours SET warnings = theirs.warnings
-         FROM other.trial AS theirs WHERE ours.id IN (SELECT id FROM temp.known) AND theirs.id = ours.id
-             AND (length(theirs.warnings), theirs.warnings) > (length(ours.warnings), ours.warnings);",
-    )?;
+         FROM {name}.trial AS theirs WHERE ours.id IN (SELECT id FROM temp.known) AND theirs.id = ours.id
+             AND (length(theirs.warnings), theirs.warnings) > (length(ours.warnings), ours.warnings);"
+    ))?;
     let experiments = insert_in_sequence("experiment")?;
     insert("cell", "NOT EXISTS (SELECT 1 FROM main.cell AS ours WHERE ours.key = theirs.key)")?;
     insert(

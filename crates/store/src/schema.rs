@@ -7,13 +7,13 @@ use std::time::Duration;
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::Problem;
+use crate::{Problem, measure, slice};
 
 /// Marks a SQLite file as a store of basecase: `Base` in ASCII.
 pub(crate) const APPLICATION_ID: u32 = 0x4261_7365;
 
 /// The migration from version `n` to `n + 1` at index `n`. A released one never changes.
-const MIGRATIONS: [&str; 10] = [
+const MIGRATIONS: [&str; 11] = [
     include_str!("schema.sql"),
     include_str!("schema_2.sql"),
     include_str!("schema_3.sql"),
@@ -24,10 +24,17 @@ const MIGRATIONS: [&str; 10] = [
     include_str!("schema_8.sql"),
     include_str!("schema_9.sql"),
     include_str!("schema_10.sql"),
+    include_str!("schema_11.sql"),
 ];
 
 /// The version that this basecase writes.
 pub(crate) const VERSION: u32 = MIGRATIONS.len() as u32;
+
+/// The first version whose trials have one row for all slices and one for all measures.
+const PACKED: u32 = 11;
+
+/// What tools read measures by: a row for each, as the table was until [`PACKED`].
+const AFTER_PACKING: &str = include_str!("schema_11_packed.sql");
 
 /// The kind of a file, by its first bytes: opening it with SQLite could create files beside it.
 #[derive(Debug, PartialEq, Eq)]
@@ -78,8 +85,13 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<(), Problem> {
         return Err(Problem::Newer { found, known: VERSION });
     };
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-    for migration in missing {
+    for (version, migration) in (found + 1..).zip(missing) {
         transaction.execute_batch(migration)?;
+        if version == PACKED {
+            slice::pack(&transaction)?;
+            measure::pack(&transaction)?;
+            transaction.execute_batch(AFTER_PACKING)?;
+        }
     }
     transaction.pragma_update(None, "user_version", VERSION)?;
     Ok(transaction.commit()?)

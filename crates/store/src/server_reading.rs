@@ -1,11 +1,9 @@
 //! What servers reported before and after trials, as rows.
 
-use std::collections::BTreeMap;
-
 use basecase_model::{Measures, ServerReadings};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::{Problem, bytes};
+use crate::{Problem, bytes, measure};
 
 /// Largest size of a reading, in bytes. A server reports about a thousand names.
 const MOST_BYTES: u64 = 16 << 20;
@@ -14,8 +12,7 @@ pub(crate) fn insert(connection: &Connection, trial: &str, readings: &ServerRead
     let mut statement = connection
         .prepare_cached("INSERT INTO server_reading (trial, moment, measures) VALUES (?1, ?2, ?3)")?;
     for (moment, measures) in [("start", &readings.start), ("end", &readings.end)] {
-        // JSON has no other numbers.
-        let finite: BTreeMap<&str, f64> = measures.iter().filter(|(_, value)| value.is_finite()).collect();
+        let finite = measure::finite(measures);
         if !finite.is_empty() {
             let text = serde_json::to_vec(&finite)?;
             statement.execute(params![trial, moment, bytes::compressed(&text)?])?;

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use basecase_model::{
-    Cell, Check, Measures, Observation, Place, RoleRecord, State, TableState, Trial, TrialStatus, hexadecimal,
+    Cell, Check, Observation, Place, RoleRecord, State, TableState, Trial, TrialStatus, hexadecimal,
 };
 use rusqlite::{Connection, Row, params};
 use sha2::{Digest, Sha256};
 
-use crate::{Problem, plan, profile, role, server_reading, session_record, slice, statement, track};
+use crate::{Problem, measure, plan, profile, role, server_reading, session_record, slice, statement, track};
 
 /// The columns of a trial's own row, in the order in which [`head`] reads them; the name that the candidate is shown by follows. By place,
 /// because a name is searched for in each row.
@@ -104,8 +104,7 @@ pub(crate) fn insert(
     track::insert(connection, &id, &trial.tracks)?;
     plan::insert(connection, &id, &trial.plans)?;
     profile::insert(connection, &id, &trial.profiles)?;
-    insert_measures(connection, &id, "counter", &trial.counters)?;
-    insert_measures(connection, &id, "gauge", &trial.gauges)?;
+    measure::insert(connection, &id, &trial.counters, &trial.gauges)?;
     server_reading::insert(connection, &id, &trial.server_readings)?;
     insert_state(connection, &id, &trial.state)?;
     insert_checks(connection, &id, &trial.checks)?;
@@ -151,20 +150,6 @@ pub(crate) fn add_warning(connection: &Connection, trial: &Trial, warning: &str)
 /// `value`, unless it is infinite or NaN.
 pub(crate) fn finite(value: f64, name: &'static str) -> Result<f64, Problem> {
     if value.is_finite() { Ok(value) } else { Err(Problem::NotFinite(name)) }
-}
-
-fn insert_measures(
-    connection: &Connection,
-    id: &str,
-    kind: &str,
-    measures: &Measures,
-) -> Result<(), Problem> {
-    let mut statement = connection
-        .prepare_cached("INSERT INTO measure (trial, kind, name, value) VALUES (?1, ?2, ?3, ?4)")?;
-    for (name, value) in measures.iter().filter(|(_, value)| value.is_finite()) {
-        statement.execute(params![id, kind, name, value])?;
-    }
-    Ok(())
 }
 
 fn insert_state(connection: &Connection, id: &str, state: &State) -> Result<(), Problem> {
@@ -334,27 +319,17 @@ fn with_roles(
     (id, warnings, trial): Head,
     select: impl Fn(&Connection, &str) -> Result<Vec<RoleRecord>, Problem>,
 ) -> Result<Trial, Problem> {
+    let (counters, gauges) = measure::select(connection, &id)?;
     Ok(Trial {
         roles: select(connection, &id)?,
         slices: slice::select(connection, &id)?,
         sessions: session_record::select(connection, &id)?,
         plans: plan::select(connection, &id)?,
-        counters: select_measures(connection, &id, "counter")?,
-        gauges: select_measures(connection, &id, "gauge")?,
+        counters,
+        gauges,
         warnings: serde_json::from_str(&warnings)?,
         ..trial
     })
-}
-
-fn select_measures(connection: &Connection, id: &str, kind: &str) -> Result<Measures, Problem> {
-    let mut statement =
-        connection.prepare_cached("SELECT name, value FROM measure WHERE trial = ?1 AND kind = ?2")?;
-    let mut rows = statement.query([id, kind])?;
-    let mut measures = Measures::new();
-    while let Some(row) = rows.next()? {
-        measures.set(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?, row.get(1)?);
-    }
-    Ok(measures)
 }
 
 fn select_state(connection: &Connection, id: &str) -> Result<State, Problem> {

@@ -3,7 +3,7 @@
 use basecase_model::{Cell, Experiment, Place, RoleRecord};
 use rusqlite::{Connection, Row};
 
-use crate::{Problem, experiment, progress, role, step_count, trial};
+use crate::{Problem, experiment, progress, role, slice, step_count, trial};
 
 /// All problems of the content, one line each.
 pub(crate) fn problems(connection: &Connection) -> Result<Vec<String>, Problem> {
@@ -22,7 +22,8 @@ pub(crate) fn problems(connection: &Connection) -> Result<Vec<String>, Problem> 
         ("SELECT * FROM role", of_role),
         ("SELECT * FROM step_count", of_count),
         (
-            "SELECT trial, sum(operations) AS operations FROM slice GROUP BY trial EXCEPT SELECT trial, sum(items) FROM role GROUP BY trial, class",
+            "SELECT trial, slices, (SELECT json_group_array(items) FROM (SELECT sum(items) AS items FROM role
+             WHERE role.trial = slices.trial GROUP BY class)) AS items FROM slices",
             of_slices,
         ),
     ];
@@ -168,10 +169,19 @@ fn of_count(row: &Row<'_>) -> Result<Vec<String>, Problem> {
 
 /// Trials whose slices do not add up to the operations of any class of roles.
 fn of_slices(row: &Row<'_>) -> Result<Vec<String>, Problem> {
-    let (trial, operations): (String, u64) = (row.get("trial")?, row.get("operations")?);
-    Ok(vec![format!(
-        "trial {trial}: its slices add up to {operations} operations, which no class of its roles has"
-    )])
+    let (trial, items): (String, String) = (row.get("trial")?, row.get("items")?);
+    let problem = match slice::read(row, 1) {
+        Ok(slices) => {
+            let operations = slices.iter().map(|slice| slice.operations).fold(0, u64::saturating_add);
+            let of_classes: Vec<u64> = serde_json::from_str(&items)?;
+            if of_classes.contains(&operations) {
+                return Ok(Vec::new());
+            }
+            format!("its slices add up to {operations} operations, which no class of its roles has")
+        }
+        Err(problem) => without_hint(&problem),
+    };
+    Ok(vec![format!("trial {trial}: {problem}")])
 }
 
 fn contradictions(record: &RoleRecord) -> Vec<String> {

@@ -257,7 +257,8 @@ fn defect_fuzz_verify_finds_whatever_readers_are_refused() {
         "DROP TABLE in_flight",
         "UPDATE track SET numbers = x'00'",
         "UPDATE profile SET modules = '{'",
-        "UPDATE slice SET length_us = -1; ALTER TABLE slice RENAME COLUMN rate TO pace",
+        "UPDATE slices SET slices = x'00'",
+        "UPDATE measures SET gauges = '[]'",
         "UPDATE statement SET executed = -1",
     ] {
         let (_directory, mut store) = store_with(&["e"]);

@@ -100,7 +100,7 @@ fn another_result_of_one_trial_is_refused() {
     let place = Place::new();
     for change in [
         "UPDATE trial SET seconds = seconds + 1",
-        "UPDATE measure SET value = value + 1",
+        "UPDATE measures SET counters = '{}'",
         "DELETE FROM role; UPDATE trial SET seconds = seconds",
     ] {
         let (mut ours, theirs) = (place.store("ours", "e", &[0]), place.store("theirs", "e", &[0]));

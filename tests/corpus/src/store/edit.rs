@@ -17,7 +17,7 @@ const TABLES: [(&str, &str); 14] = [
     ("experiment_cell", "experiment, cell"),
     ("trial", "id"),
     ("role", "trial, number"),
-    ("measure", "trial, kind, name"),
+    ("measures", "trial"),
     ("table_state", "trial, number"),
     ("comparison", "trial, number"),
     ("in_flight", "id"),
@@ -25,7 +25,7 @@ const TABLES: [(&str, &str); 14] = [
     ("track", "trial, number"),
     ("plan", "trial, number"),
     ("profile", "trial, kind"),
-    ("slice", "trial, number"),
+    ("slices", "trial"),
 ];
 
 /// Makes the changes that can be made; others are left out.

@@ -115,6 +115,12 @@ impl Tally for CallgrindTally {
 /// with a mark, which rises; `files` are those of all threads. Numbers of threads say nothing: one that ended leaves its own to another.
 fn threads(numbers: &[u32], files: impl Iterator<Item = PathBuf>) -> Result<BTreeMap<u32, SessionCount>> {
     let mut sessions: BTreeMap<u64, CountedPart> = BTreeMap::new();
+    let mut files = files.peekable();
+    if files.peek().is_none() {
+        bail!(
+            "callgrind wrote no counts: the server did not end as it should\nhint: the same command tries it again"
+        );
+    }
     for path in files {
         let profile = CallgrindProfile::read(&path)?;
         let mark = profile.within_function(is_mark).calls;
@@ -140,4 +146,20 @@ fn threads(numbers: &[u32], files: impl Iterator<Item = PathBuf>) -> Result<BTre
 /// Whether a function works when a time has passed, and not for an operation: Postgres reports its statistics each second.
 fn is_by_the_clock(name: &str) -> bool {
     name == "pgstat_report_stat"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_wrote_no_counts_is_not_said_to_lack_symbols() {
+        let error = threads(&[7], std::iter::empty()).unwrap_err().to_string();
+        assert!(error.starts_with("callgrind wrote no counts"), "{error}");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("callgrind.out.1-01");
+        std::fs::write(&file, "events: Ir\nfn=(1) other\n1 5\n").unwrap();
+        let error = threads(&[7], [file].into_iter()).unwrap_err().to_string();
+        assert!(error.starts_with("callgrind knows 0 threads with a mark"), "{error}");
+    }
 }

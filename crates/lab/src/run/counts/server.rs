@@ -145,8 +145,12 @@ impl Server {
     /// Stops the server and removes its data.
     pub(super) fn end(self) -> Result<Counts> {
         let Server { mut deployment, directory, tally, .. } = self;
-        deployment.served.stop();
-        let counts = tally.end()?;
+        let ended = deployment.served.stop();
+        // A server that was stopped by force has written no counts.
+        let counts = match (tally.end(), ended) {
+            (Err(error), Some(ended)) => return Err(error.context(ended)),
+            (counts, _) => counts?,
+        };
         drop(deployment);
         remove_folder(&directory)?;
         Ok(counts)

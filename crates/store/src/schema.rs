@@ -33,7 +33,7 @@ pub(crate) const VERSION: u32 = MIGRATIONS.len() as u32;
 /// The first version whose trials have one row for all slices and one for all measures.
 const PACKED: u32 = 11;
 
-/// What tools read measures by: a row for each, as the table was until [`PACKED`].
+/// Drops the tables that had a row for each, and makes the view by which tools read measures as before.
 const AFTER_PACKING: &str = include_str!("schema_11_packed.sql");
 
 /// The kind of a file, by its first bytes: opening it with SQLite could create files beside it.

@@ -96,6 +96,42 @@ fn a_round_that_both_measured_is_refused_and_nothing_changes() {
 }
 
 #[test]
+fn more_stores_than_are_merged_together_hold_the_same_in_any_order() {
+    let place = Place::new();
+    let parts: Vec<Store> =
+        (0..19).map(|round| place.store(&format!("part-{round}"), "e", &[round])).collect();
+    let merged = |name: &str, parts: &[&Store]| {
+        let mut all = place.empty(name);
+        let added = all.merge_all(parts.iter().copied()).unwrap();
+        assert!(added.len() == 19 && added.iter().all(|added| added.trials == 1), "{added:?}");
+        content(&all)
+    };
+    let forwards: Vec<&Store> = parts.iter().collect();
+    let backwards: Vec<&Store> = parts.iter().rev().collect();
+    assert_eq!(merged("forwards", &forwards), merged("backwards", &backwards));
+}
+
+#[test]
+fn what_was_added_before_a_contradiction_stays_and_nothing_after_it_is_added() {
+    let place = Place::new();
+    let mut ours = place.store("ours", "e", &[0, 1]);
+    let mut theirs = place.store("theirs", "e", &[2]);
+    let later = Trial { started_at: "2027-01-01T00:00:00Z".into(), ..sample::trial(&cell(), 1) };
+    theirs.save_trial("e", &cell(), &later).unwrap();
+    let (before, after) = (place.store("before", "e", &[3]), place.store("after", "e", &[4]));
+    let error = ours.merge_all([&before, &theirs, &after]).unwrap_err();
+    assert!(
+        matches!(&error.problem, Problem::Contradiction { other, .. } if other.ends_with("theirs")),
+        "{error}"
+    );
+    let rounds = |store: &Store| -> Vec<u32> {
+        store.trials("e").unwrap().iter().map(|trial| trial.place.round).collect()
+    };
+    assert_eq!(rounds(&ours), [0, 1, 3]);
+    assert_eq!(ours.merge_all([&after]).unwrap()[0].trials, 1, "nothing stayed attached");
+}
+
+#[test]
 fn another_result_of_one_trial_is_refused() {
     let place = Place::new();
     for change in [

@@ -262,8 +262,11 @@ pub fn without_parameters(name: &str) -> &str {
 }
 
 /// The name of an object without version and hash, e.g. `libicuuc` of `libicuuc-1f0a5bc2.so.63`. The loader of glibc had its version in its
-/// name up to 2.33, `ld-2.31.so`, and the processor since, `ld-linux-x86-64.so.2`.
+/// name up to 2.33, `ld-2.31.so`, and the processor since, `ld-linux-x86-64.so.2`. MariaDB's server was called `mysqld` up to 10.4.
 fn stem(object: &str) -> &str {
+    if object == "mysqld" {
+        return "mariadbd";
+    }
     let name = object.split(".so").next().unwrap_or(object);
     if name.starts_with("ld-linux-") {
         return "ld";
@@ -309,6 +312,7 @@ mod tests {
         assert_eq!(stem("libicuuc-1f0a5bc2.so.63"), "libicuuc");
         assert_eq!(stem("libc.so.6"), "libc");
         assert_eq!(stem("libc-2.31.so"), "libc");
+        assert_eq!(stem("mysqld"), stem("mariadbd"));
         assert_eq!((stem("ld-2.31.so"), stem("ld-linux-x86-64.so.2")), ("ld", "ld"));
         assert_eq!(stem("postgres"), "postgres");
         assert_eq!(stem("7.4"), "7.4");

@@ -101,7 +101,7 @@ impl Store {
 
     /// Attaches another store under a name. The file that is attached lives as long as what is returned.
     fn attach(&self, other: &Store, name: &str) -> Result<Option<Copy>, StoreError> {
-        let (file, copy) = other.file_of_this_version(&self.path)?;
+        let (file, copy) = other.file_of_this_version(&self.path, name)?;
         let attach = format!("ATTACH DATABASE ?1 AS {name}");
         let attached = self.connection.execute(&attach, [file.to_string_lossy()]);
         attached.map_err(|error| Problem::from(error).at(&other.path))?;
@@ -122,13 +122,18 @@ impl Store {
         detach().map_err(|problem| problem.at(&self.path))
     }
 
-    /// The store's file, or a copy beside `near` if it is of an older version, which is brought up to date in memory alone.
-    fn file_of_this_version(&self, near: &Path) -> Result<(PathBuf, Option<Copy>), StoreError> {
+    /// The store's file, or a copy beside `near` if it is of an older version, which is brought up to date in memory alone. The name of the
+    /// copy ends with `distinction`.
+    fn file_of_this_version(
+        &self,
+        near: &Path,
+        distinction: &str,
+    ) -> Result<(PathBuf, Option<Copy>), StoreError> {
         if self.connection.path().is_some_and(|path| !path.is_empty()) {
             return Ok((self.path.clone(), None));
         }
         let mut name = near.as_os_str().to_owned();
-        name.push(format!("-merged-{}", std::process::id()));
+        name.push(format!("-merged-{}-{distinction}", std::process::id()));
         let copy = Copy(name.into());
         self.copy_to(&copy.0)?;
         Ok((copy.0.clone(), Some(copy)))

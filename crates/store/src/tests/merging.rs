@@ -111,6 +111,39 @@ fn more_stores_than_are_merged_together_hold_the_same_in_any_order() {
     assert_eq!(merged("forwards", &forwards), merged("backwards", &backwards));
 }
 
+/// Brings a store with the sample's trials back to version 10, which had a row for each slice and each number.
+fn back_to_version_10(store: &Store) {
+    let of_sample = "1, 5, 120000, 30012.5, 300, 9995.8, 20, 20000.5, -2000.5, 0.0, 1.75";
+    let back = format!(
+        "CREATE TABLE slice (trial, number, pass, position, opened_us, length_us, operations, rate, warm_up_operations, server_cpu_us,
+             others_cpu_us, steal_us, canary_ns);
+         INSERT INTO slice SELECT trial, 0, {of_sample} FROM slices;
+         CREATE TABLE numbers AS SELECT * FROM measure;
+         DROP VIEW measure; DROP TABLE measures; DROP TABLE slices;
+         ALTER TABLE numbers RENAME TO measure; PRAGMA user_version = 10;"
+    );
+    store.connection().execute_batch(&back).unwrap();
+}
+
+#[test]
+fn stores_of_an_older_version_are_merged_as_those_of_this_one() {
+    let place = Place::new();
+    let parts: Vec<Store> =
+        (0..3).map(|round| place.store(&format!("part-{round}"), "e", &[round])).collect();
+    let mut all = place.empty("all");
+    all.merge_all(&parts).unwrap();
+    parts.iter().for_each(back_to_version_10);
+    drop(parts);
+    let path = |round: u32| place.0.path().join(format!("part-{round}"));
+    let older: Vec<Store> = (0..3).map(|round| Store::open_read_only(&path(round)).unwrap()).collect();
+    let mut of_older = place.empty("of-older");
+    of_older.merge_all(&older).unwrap();
+    assert_eq!(content(&of_older), content(&all));
+    assert_eq!(of_older.trials("e").unwrap()[0].slices.len(), 1);
+    let mut files = std::fs::read_dir(place.0.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(files.all(|name| !name.to_string_lossy().contains("merged")), "copies are left");
+}
+
 #[test]
 fn what_was_added_before_a_contradiction_stays_and_nothing_after_it_is_added() {
     let place = Place::new();

@@ -6,6 +6,7 @@ use basecase_model::Measures;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::Problem;
+use crate::trial::trials_in;
 
 pub(crate) fn insert(
     connection: &Connection,
@@ -13,7 +14,7 @@ pub(crate) fn insert(
     counters: &Measures,
     gauges: &Measures,
 ) -> Result<(), Problem> {
-    let (counters, gauges) = (finite(counters), finite(gauges));
+    let (counters, gauges) = (finite_numbers(counters), finite_numbers(gauges));
     if counters.is_empty() && gauges.is_empty() {
         return Ok(());
     }
@@ -24,7 +25,7 @@ pub(crate) fn insert(
 }
 
 /// JSON has no other numbers.
-pub(crate) fn finite(measures: &Measures) -> BTreeMap<&str, f64> {
+pub(crate) fn finite_numbers(measures: &Measures) -> BTreeMap<&str, f64> {
     measures.iter().filter(|(_, value)| value.is_finite()).collect()
 }
 
@@ -48,21 +49,17 @@ pub(crate) fn select(connection: &Connection, trial: &str) -> Result<(Measures, 
 /// Moves measures from the table that had a row for each, until version 10.
 pub(crate) fn pack(connection: &Connection) -> Result<(), Problem> {
     let mut statement =
-        connection.prepare("SELECT trial, kind = 'counter', name, value FROM measure ORDER BY trial")?;
-    let mut rows = statement.query([])?;
-    let (mut trial, mut counters, mut gauges) = (String::new(), Measures::new(), Measures::new());
-    while let Some(row) = rows.next()? {
-        let text = |column| -> Result<&str, Problem> {
-            Ok(row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?)
-        };
-        let own = text(0)?;
-        if own != trial {
-            insert(connection, &trial, &counters, &gauges)?;
-            own.clone_into(&mut trial);
-            (counters, gauges) = (Measures::new(), Measures::new());
+        connection.prepare("SELECT name, value FROM measure WHERE trial = ?1 AND kind = ?2")?;
+    let mut rows_of = |trial: &str, kind: &str| -> Result<Measures, Problem> {
+        let mut rows = statement.query([trial, kind])?;
+        let mut measures = Measures::new();
+        while let Some(row) = rows.next()? {
+            measures.set(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?, row.get(1)?);
         }
-        let measures = if row.get(1)? { &mut counters } else { &mut gauges };
-        measures.set(text(2)?, row.get(3)?);
+        Ok(measures)
+    };
+    for trial in trials_in(connection, "measure")? {
+        insert(connection, &trial, &rows_of(&trial, "counter")?, &rows_of(&trial, "gauge")?)?;
     }
-    insert(connection, &trial, &counters, &gauges)
+    Ok(())
 }

@@ -12,7 +12,7 @@ pub(crate) fn insert(connection: &Connection, trial: &str, readings: &ServerRead
     let mut statement = connection
         .prepare_cached("INSERT INTO server_reading (trial, moment, measures) VALUES (?1, ?2, ?3)")?;
     for (moment, measures) in [("start", &readings.start), ("end", &readings.end)] {
-        let finite = measure::finite(measures);
+        let finite = measure::finite_numbers(measures);
         if !finite.is_empty() {
             let text = serde_json::to_vec(&finite)?;
             statement.execute(params![trial, moment, bytes::compressed(&text)?])?;

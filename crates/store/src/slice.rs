@@ -4,10 +4,10 @@ use basecase_model::Slice;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::Problem;
-use crate::trial::finite;
+use crate::trial::{finite, trials_in};
 
-/// Bytes of a slice.
-const BYTES: usize = 80;
+/// Words of eight bytes of a slice.
+const WORDS: usize = 10;
 
 pub(crate) fn insert(connection: &Connection, trial: &str, slices: &[Slice]) -> Result<(), Problem> {
     if slices.is_empty() {
@@ -32,39 +32,34 @@ pub(crate) fn read(row: &Row<'_>, column: usize) -> Result<Vec<Slice>, Problem> 
 /// Moves slices from the table that had a row for each, until version 10.
 pub(crate) fn pack(connection: &Connection) -> Result<(), Problem> {
     let mut statement = connection.prepare(
-        "SELECT trial, pass, position, opened_us, length_us, operations, rate, warm_up_operations, server_cpu_us,
+        "SELECT pass, position, opened_us, length_us, operations, rate, warm_up_operations, server_cpu_us,
              others_cpu_us, steal_us, canary_ns
-         FROM slice ORDER BY trial, number",
+         FROM slice WHERE trial = ?1 ORDER BY number",
     )?;
-    let mut rows = statement.query([])?;
-    let (mut trial, mut slices) = (String::new(), Vec::new());
-    while let Some(row) = rows.next()? {
-        let own = row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?;
-        if own != trial {
-            insert(connection, &trial, &slices)?;
-            own.clone_into(&mut trial);
-            slices.clear();
-        }
-        slices.push(Slice {
-            pass: row.get(1)?,
-            position: row.get(2)?,
-            opened_us: row.get(3)?,
-            length_us: row.get(4)?,
-            operations: row.get(5)?,
-            rate: row.get(6)?,
-            warm_up_operations: row.get(7)?,
-            server_cpu_us: row.get(8)?,
-            others_cpu_us: row.get(9)?,
-            steal_us: row.get(10)?,
-            canary_ns: row.get(11)?,
-        });
+    for trial in trials_in(connection, "slice")? {
+        let slices = statement.query_map([&trial], |row| {
+            Ok(Slice {
+                pass: row.get(0)?,
+                position: row.get(1)?,
+                opened_us: row.get(2)?,
+                length_us: row.get(3)?,
+                operations: row.get(4)?,
+                rate: row.get(5)?,
+                warm_up_operations: row.get(6)?,
+                server_cpu_us: row.get(7)?,
+                others_cpu_us: row.get(8)?,
+                steal_us: row.get(9)?,
+                canary_ns: row.get(10)?,
+            })
+        })?;
+        insert(connection, &trial, &slices.collect::<Result<Vec<_>, _>>()?)?;
     }
-    insert(connection, &trial, &slices)
+    Ok(())
 }
 
 /// Numbers one after the other, little-endian: `pass` and `position` of 32 bits, all others of 64; what was not measured is not a number.
 fn to_bytes(slices: &[Slice]) -> Result<Vec<u8>, Problem> {
-    let mut bytes = Vec::with_capacity(slices.len() * BYTES);
+    let mut bytes = Vec::with_capacity(slices.len() * WORDS * 8);
     for slice in slices {
         bytes.extend(slice.pass.to_le_bytes());
         bytes.extend(slice.position.to_le_bytes());
@@ -83,39 +78,34 @@ fn to_bytes(slices: &[Slice]) -> Result<Vec<u8>, Problem> {
 /// Reads what [`to_bytes`] wrote.
 fn from_bytes(bytes: &[u8]) -> Result<Vec<Slice>, Problem> {
     let damaged = |what: &str| Problem::Damaged(format!("cannot read the slices of a trial: {what}"));
-    let (slices, rest) = bytes.as_chunks::<BYTES>();
-    if !rest.is_empty() {
+    let (words, some_bytes) = bytes.as_chunks::<8>();
+    let (slices, some_words) = words.as_chunks::<WORDS>();
+    if !some_bytes.is_empty() || !some_words.is_empty() {
         return Err(damaged("the last one is truncated"));
     }
-    let read = |bytes: &[u8; BYTES]| {
-        let (words, _) = bytes.as_chunks::<8>();
-        let [pass_and_position, opened_us, length_us, operations, rate, warm_up_operations, measured @ ..] =
-            words
-        else {
-            return Err(damaged("one is truncated"));
-        };
-        // As everywhere in a store, so that sums have room.
-        let count = |word: &[u8; 8]| {
-            u64::try_from(i64::from_le_bytes(*word)).map_err(|_| damaged("one has a count below 0"))
-        };
-        let number = |word: &[u8; 8]| Some(f64::from_le_bytes(*word)).filter(|number| !number.is_nan());
-        let required = |word| number(word).ok_or_else(|| damaged("one has no length or no rate"));
-        let optional = |place: usize| measured.get(place).and_then(number);
-        let [a, b, c, d, e, f, g, h] = *pass_and_position;
-        Ok(Slice {
-            pass: u32::from_le_bytes([a, b, c, d]),
-            position: u32::from_le_bytes([e, f, g, h]),
-            opened_us: count(opened_us)?,
-            length_us: required(length_us)?,
-            operations: count(operations)?,
-            rate: required(rate)?,
-            warm_up_operations: count(warm_up_operations)?,
-            server_cpu_us: optional(0),
-            others_cpu_us: optional(1),
-            steal_us: optional(2),
-            canary_ns: optional(3),
-        })
+    // As everywhere in a store, so that sums have room.
+    let count = |word: &[u8; 8]| {
+        u64::try_from(i64::from_le_bytes(*word)).map_err(|_| damaged("one has a count below 0"))
     };
+    let number = |word: &[u8; 8]| Some(f64::from_le_bytes(*word)).filter(|number| !number.is_nan());
+    let required = |word: &[u8; 8]| number(word).ok_or_else(|| damaged("one has no length or no rate"));
+    let read =
+        |[places, opened, length, operations, rate, warm_up, server, others, steal, canary]: &[_; WORDS]| {
+            let [a, b, c, d, e, f, g, h] = *places;
+            Ok(Slice {
+                pass: u32::from_le_bytes([a, b, c, d]),
+                position: u32::from_le_bytes([e, f, g, h]),
+                opened_us: count(opened)?,
+                length_us: required(length)?,
+                operations: count(operations)?,
+                rate: required(rate)?,
+                warm_up_operations: count(warm_up)?,
+                server_cpu_us: number(server),
+                others_cpu_us: number(others),
+                steal_us: number(steal),
+                canary_ns: number(canary),
+            })
+        };
     slices.iter().map(read).collect()
 }
 

@@ -152,6 +152,12 @@ pub(crate) fn finite(value: f64, name: &'static str) -> Result<f64, Problem> {
     if value.is_finite() { Ok(value) } else { Err(Problem::NotFinite(name)) }
 }
 
+/// The ids of the trials that have rows in a table.
+pub(crate) fn trials_in(connection: &Connection, table: &str) -> Result<Vec<String>, Problem> {
+    let mut statement = connection.prepare(&format!("SELECT DISTINCT trial FROM {table}"))?;
+    Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+}
+
 fn insert_state(connection: &Connection, id: &str, state: &State) -> Result<(), Problem> {
     let mut statement = connection.prepare_cached(
         "INSERT INTO table_state (trial, number, name, rows, min_id, max_id, last_value)

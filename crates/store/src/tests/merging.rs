@@ -24,6 +24,14 @@ impl Place {
         store
     }
 
+    /// A store with rounds 0 and 1, and one with round 2 and another result of round 1.
+    fn contradicting(&self) -> (Store, Store) {
+        let (ours, mut theirs) = (self.store("ours", "e", &[0, 1]), self.store("theirs", "e", &[2]));
+        let later = Trial { started_at: "2027-01-01T00:00:00Z".into(), ..sample::trial(&cell(), 1) };
+        theirs.save_trial("e", &cell(), &later).unwrap();
+        (ours, theirs)
+    }
+
     fn empty(&self, name: &str) -> Store {
         Store::create_or_open(&self.0.path().join(name)).unwrap()
     }
@@ -83,10 +91,7 @@ fn the_order_and_the_number_of_merges_change_nothing() {
 #[test]
 fn a_round_that_both_measured_is_refused_and_nothing_changes() {
     let place = Place::new();
-    let mut ours = place.store("ours", "e", &[0, 1]);
-    let mut theirs = place.store("theirs", "e", &[2]);
-    let later = Trial { started_at: "2027-01-01T00:00:00Z".into(), ..sample::trial(&cell(), 1) };
-    theirs.save_trial("e", &cell(), &later).unwrap();
+    let (mut ours, theirs) = place.contradicting();
     let before = content(&ours);
     let error = ours.merge(&theirs).unwrap_err();
     let Problem::Contradiction { what, .. } = &error.problem else { panic!("{error}") };
@@ -147,10 +152,7 @@ fn stores_of_an_older_version_are_merged_as_those_of_this_one() {
 #[test]
 fn what_was_added_before_a_contradiction_stays_and_nothing_after_it_is_added() {
     let place = Place::new();
-    let mut ours = place.store("ours", "e", &[0, 1]);
-    let mut theirs = place.store("theirs", "e", &[2]);
-    let later = Trial { started_at: "2027-01-01T00:00:00Z".into(), ..sample::trial(&cell(), 1) };
-    theirs.save_trial("e", &cell(), &later).unwrap();
+    let (mut ours, theirs) = place.contradicting();
     let (before, after) = (place.store("before", "e", &[3]), place.store("after", "e", &[4]));
     let error = ours.merge_all([&before, &theirs, &after]).unwrap_err();
     assert!(

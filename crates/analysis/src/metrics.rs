@@ -433,6 +433,8 @@ impl Results<'_> {
 
 /// `value / base`: 1 where both are 0, infinite where only the base is.
 pub fn ratio(value: f64, base: f64) -> f64 {
+    // The sum of no numbers is -0, which would turn infinity around.
+    let base = base + 0.0;
     if value == 0.0 && base == 0.0 { 1.0 } else { value / base }
 }
 
@@ -527,6 +529,8 @@ mod tests {
     #[test]
     fn costs_of_nothing_are_alike() {
         assert_eq!([ratio(0.0, 0.0), ratio(2.0, 0.0), ratio(1.0, 2.0)], [1.0, f64::INFINITY, 0.5]);
+        let nothing = [0.0; 0].iter().sum::<f64>();
+        assert_eq!([ratio(0.0, nothing), ratio(2.0, nothing)], [1.0, f64::INFINITY]);
     }
 
     #[test]

@@ -122,11 +122,7 @@ impl Store {
         experiment: &str,
         cells: &[(CandidateName, Cell)],
     ) -> Result<(), StoreError> {
-        self.write(|transaction| {
-            cells.iter().try_for_each(|(candidate, cell)| {
-                experiment::insert_cell(transaction, experiment, &candidate.0, cell)
-            })
-        })
+        self.write(|transaction| experiment::insert_cells(transaction, experiment, cells))
     }
 
     /// The experiment with this id, if any.

@@ -393,6 +393,27 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_that_only_the_candidate_has_is_a_cause() {
+        let (experiment, mut trials) = fixture::sample();
+        let step = experiment.steps.iter().position(|step| step.name == "qp1000").unwrap();
+        for trial in trials.iter_mut().filter(|trial| trial.step == "qp1000") {
+            trial.counters.set(names::SESSION_LOOKS, 100.0);
+            if trial.candidate == experiment.candidates[2].name.0 {
+                let waited = format!("{}waiting_for_handler_commit_us", names::SESSION_PREFIX);
+                trial.counters.set(&waited, trial.seconds * 5e5);
+                trial.roles.iter_mut().for_each(|role| role.items /= 2);
+            }
+        }
+        let results = Results::new(&experiment, &trials);
+        let explanation = Explanation::of(&results, step, 2).unwrap();
+        let waiting = cost(&explanation, "waiting for commits and the log").unwrap();
+        assert_eq!((waiting.base, waiting.ratio()), (0.0, f64::INFINITY));
+        let is_waiting =
+            |cause: &Cause<'_>| matches!(cause, Cause::Cost(cost) if cost.kind.name == waiting.kind.name);
+        assert!(explanation.causes().iter().any(is_waiting));
+    }
+
+    #[test]
     fn a_default_that_differs_is_no_cause_and_one_without_a_topic_is_not_tried() {
         let (mut experiment, mut trials) = fixture::sample();
         let running = |facts: &mut basecase_model::CandidateFacts, pairs: &[(&str, &str)]| {

@@ -433,11 +433,12 @@ fn stores_that_are_none() {
     cannot complete `SELECT * FROM cell`: it is damaged: database disk image is malformed
     cannot complete `SELECT trial.*, cell.facts FROM trial JOIN cell ON cell.key = trial.cell`: it is damaged: database disk image is malformed
     cannot complete `SELECT cell, round, count(*) AS trials FROM trial WHERE status = 'complete' GROUP BY experiment, cell, round, observation = 'profiled' HAVING trials > 1`: it is damaged: database disk image is malformed
-    cannot complete `SELECT * FROM role`: it is damaged: database disk image is malformed
+    cannot complete `SELECT client, role, class, statements, items, events, affected, fetched, retries, mismatches, started_us, ended_us, client_cpu_us, server_cpu_us, asides, interval_ms, response IS NOT NULL, service, response, samples, trial FROM role`: it is damaged: database disk image is malformed
     cannot complete `SELECT * FROM step_count`: it is damaged: database disk image is malformed
     cannot complete `SELECT trial, slices, (SELECT json_group_array(items) FROM (SELECT sum(items) AS items FROM role WHERE role.trial = slices.trial GROUP BY class)) AS items FROM slices`: it is damaged: database disk image is malformed
     cannot read which step is in flight: it is damaged: database disk image is malformed
     cannot read the experiments: it is damaged: database disk image is malformed
+    cannot read the trials: it is damaged: database disk image is malformed
     -- stderr
     error: the store damaged.sqlite is damaged
     hint: `basecase report` shows what is still readable; measure the rest again into a new store

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use basecase_analysis::{Counted, Fleet, Stored};
+use basecase_analysis::{Counted, Fleet, JudgedExperiment, Stored};
 use basecase_builds::SourceBuild;
 use basecase_model::Dbms;
 use basecase_report::{Options, TextFormat, fixture, history, render};
@@ -121,13 +121,15 @@ fn defaults() {
 #[test]
 fn histories() {
     let levels = [0.0, 0.0, -0.05, -0.05, 0.01, 0.01];
-    let of_rounds =
-        history(&fixture::history(&levels, 8, 0.005, 3), &Counted::default(), None, None).unwrap();
+    let of_rounds = JudgedExperiment::of(fixture::history(&levels, 8, 0.005, 3));
+    let of_rounds = history(&of_rounds, None, None).unwrap();
     let (experiment, counted) = fixture::counted();
-    let of_counts = history(&(experiment, Vec::new()), &counted, None, None).unwrap();
-    let mut nights = fixture::nights(12, 6);
-    let (newest, counted) = nights.pop().unwrap();
-    let of_nights = history(&newest, &counted, Some(&nights), None).unwrap();
+    let of_counts = JudgedExperiment::of((experiment, Vec::new())).counting(counted);
+    let of_counts = history(&of_counts, None, None).unwrap();
+    let nights = fixture::nights(12, 6).into_iter();
+    let mut nights: Vec<JudgedExperiment> = nights.map(JudgedExperiment::from).collect();
+    let newest = nights.pop().unwrap();
+    let of_nights = history(&newest, Some(&nights), None).unwrap();
     let golden = snapshots("tests/golden/snapshots", "_history_json.snap");
     assert!(golden.len() > 4, "{}", golden.len());
     let written = [of_rounds, of_counts, of_nights].map(|answer| json_of(&answer.json));

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use basecase_analysis::JudgedExperiment;
 use basecase_builds::default_home;
 use basecase_report::{Export, Format, Options, Written, export_history, fixture, write};
 use basecase_tests::Sandbox;
@@ -77,10 +78,11 @@ fn changes(modules: &Path, export: &Export) -> Found {
 #[test]
 fn otava_finds_the_changes_that_are_planted() {
     let Some(modules) = modules() else { return };
-    let mut nights = fixture::nights(60, 6);
-    let (newest, counted) = nights.pop().unwrap();
-    let steps: Vec<String> = newest.0.steps.iter().map(|step| step.name.clone()).collect();
-    let export = export_history(&newest, &counted, Some(&nights), None).unwrap();
+    let nights = fixture::nights(60, 6).into_iter();
+    let mut nights: Vec<JudgedExperiment> = nights.map(JudgedExperiment::from).collect();
+    let newest = nights.pop().unwrap();
+    let steps: Vec<String> = newest.experiment.steps.iter().map(|step| step.name.clone()).collect();
+    let export = export_history(&newest, Some(&nights), None).unwrap();
     let change = |step: usize, metric: &str, date: &str| {
         (format!("{}.{metric}", steps[step]), format!("dev.z12a {date}"))
     };

@@ -20,6 +20,7 @@ mod function_share;
 mod gate;
 mod history;
 mod judged;
+mod judged_experiment;
 mod known_noise;
 mod latencies;
 mod latency_ratio;
@@ -79,6 +80,7 @@ pub use history::{
     Joined, Misfit, MisfitReason, RankedChange, Shift, StepHistory, VersionHistory, WorkChange, WorkHistory,
 };
 pub use judged::{Attribution, Judged, JudgedSuite, NOISY_MACHINE, UNPINNED};
+pub use judged_experiment::{Basis, JudgedExperiment};
 pub use known_noise::{Known, KnownNoise, Server, server};
 pub use latencies::{BUCKETS, Clock, Latencies, PERCENTILES, counts, latencies};
 pub use latency_ratio::{LEAST_BEYOND, LatencyRatio};

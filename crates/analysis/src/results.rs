@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use basecase_model::{
     CandidateFacts, Experiment, Headline, Observation, OperationClass, Profile, StepFacts, Trial,
 };
-use basecase_stats::{Judge, JudgedMetric, Round, RoundConditions};
+use basecase_stats::{Judge, JudgedMetric, Round, RoundConditions, RoundEffect};
 
 use crate::counts::{Counts, ends};
 use crate::effect::Effect;
@@ -171,6 +171,11 @@ impl<'a> Results<'a> {
         let of_round = |trial: &&Trial| Measured { trial, rounds: 1, ..measured }.headline();
         let values: Vec<f64> = rounds.iter().filter_map(of_round).collect();
         ends(&values)
+    }
+
+    /// The throughput of a candidate in each round of a step that counts; none of single runs.
+    pub(crate) fn round_effects(&self, step: usize, candidate: usize) -> &'a [RoundEffect] {
+        self.rounds.map_or(&[], |rounds| rounds.judgement.round_effects(step, candidate))
     }
 
     /// How many slices all rounds of a step on a candidate have.

@@ -1,6 +1,7 @@
 //! An experiment in rounds: its pooled rounds, its decisions, and how the rounds went.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use basecase_model::{Experiment, Schedule, Slice, StepFacts, Trial, names};
 use basecase_stats::{
@@ -19,14 +20,35 @@ pub struct Rounds<'a> {
     pub refusal: Option<JudgementError>,
     /// Every step on every candidate, pooled over all rounds.
     pub pooled: Vec<Pooled<'a>>,
-    // One per step.
-    conducts: Vec<Conduct>,
+    /// The steps; each has its conduct as soon as somebody asks for it. A history of many experiments does not.
+    conducts: Vec<(&'a StepFacts, OnceLock<Conduct>)>,
     /// What was planted in servers, and what was found.
     pub recoveries: Vec<Recovery>,
     /// All trials, as they were measured.
     pub trials: &'a [Trial],
     /// Trials that failed and were not measured again in the same round.
     failed: Vec<Trial>,
+}
+
+/// What the rounds of an experiment say, without the trials that say it.
+#[derive(Debug, Clone)]
+pub(crate) struct RoundVerdicts {
+    judgement: Judgement,
+    refusal: Option<JudgementError>,
+    recoveries: Vec<Recovery>,
+}
+
+impl RoundVerdicts {
+    /// From an experiment and all its trials; `None` if it is not in rounds.
+    pub(crate) fn of(experiment: &Experiment, trials: &[Trial]) -> Option<Self> {
+        experiment.schedule.as_ref()?;
+        let (judgement, refusal) = match Judgement::of(experiment, trials) {
+            Ok(judgement) => (judgement, None),
+            Err(error) => (Judgement::default(), Some(error)),
+        };
+        let recoveries = judgement.recoveries(experiment, trials);
+        Some(RoundVerdicts { judgement, refusal, recoveries })
+    }
 }
 
 /// How the rounds of a step went, over all candidates.
@@ -65,15 +87,20 @@ pub struct Level {
 
 impl<'a> Rounds<'a> {
     /// From an experiment and all its trials; `None` if it is not in rounds.
-    pub fn of(experiment: &Experiment, trials: &'a [Trial]) -> Option<Self> {
+    pub fn of(experiment: &'a Experiment, trials: &'a [Trial]) -> Option<Self> {
+        Rounds::judged(experiment, trials, RoundVerdicts::of(experiment, trials)?)
+    }
+
+    /// The same of an experiment that is judged.
+    pub(crate) fn judged(
+        experiment: &'a Experiment,
+        trials: &'a [Trial],
+        verdicts: RoundVerdicts,
+    ) -> Option<Self> {
         let schedule = experiment.schedule.clone()?;
-        let (judgement, refusal) = match Judgement::of(experiment, trials) {
-            Ok(judgement) => (judgement, None),
-            Err(error) => (Judgement::default(), Some(error)),
-        };
-        let conducts = experiment.steps.iter().map(|step| Conduct::of(step, trials)).collect();
+        let RoundVerdicts { judgement, refusal, recoveries } = verdicts;
+        let conducts = experiment.steps.iter().map(|step| (step, OnceLock::new())).collect();
         let failed = trials.iter().filter(|trial| is_lost(trial, trials)).cloned().collect();
-        let recoveries = judgement.recoveries(experiment, trials);
         let pooled = pooled(experiment, trials);
         Some(Rounds { schedule, judgement, refusal, pooled, conducts, recoveries, trials, failed })
     }
@@ -114,7 +141,8 @@ impl<'a> Rounds<'a> {
 
     /// How the rounds of a step went.
     pub fn conduct(&self, step: usize) -> Option<&Conduct> {
-        self.conducts.get(step)
+        let (step, conduct) = self.conducts.get(step)?;
+        Some(conduct.get_or_init(|| Conduct::of(step, self.trials)))
     }
 
     /// The share of all slices, 0 to 1, whose processor was so slow right before their pass that others must have used it, or its clock gone

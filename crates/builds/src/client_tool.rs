@@ -2,9 +2,9 @@
 //! these do, with their mirrors, proxies and credentials.
 
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::{env, io};
 
 use crate::cargo;
 use crate::credentials::without_credentials;
@@ -12,6 +12,10 @@ use crate::tool::Tool;
 
 /// How many of the last lines of a failed download are shown.
 const TAIL_LINES: usize = 8;
+/// The variable with the options of Maven's Java.
+const MAVEN_OPTS: &str = "MAVEN_OPTS";
+/// One download ends before code that is compiled well pays for itself.
+const SHORT_LIVED: &str = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
 
 /// Why a download failed.
 #[derive(Debug)]
@@ -57,13 +61,20 @@ pub(crate) fn download(
     }
     let (program, arguments) = arguments(client, artifact, folder)?;
     // A `pom.xml` or `pip.conf` in the current folder must have no effect.
-    match run(program, Command::new(program).args(&arguments).current_dir(folder)) {
+    let command = |mut command: Command| {
+        command.args(&arguments).current_dir(folder);
+        if client == "mvn" && env::var_os(MAVEN_OPTS).is_none() {
+            command.env(MAVEN_OPTS, SHORT_LIVED);
+        }
+        command
+    };
+    match run(program, &mut command(Command::new(program))) {
         Err(Failure::Missing(reason)) => {
             let tool = Tool::get(client, builds, notify).map_err(|failure| match failure {
                 Failure::Missing(_) => Failure::Missing(reason),
                 failed => failed,
             })?;
-            run(program, tool.command().args(&arguments).current_dir(folder))?;
+            run(program, &mut command(tool.command()))?;
         }
         ended => drop(ended?),
     }

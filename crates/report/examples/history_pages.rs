@@ -6,6 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use basecase_analysis::JudgedExperiment;
 use basecase_report::{fixture, write_history};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -13,10 +14,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let directory = PathBuf::from(arguments.next().ok_or("name the directory to write to")?);
     let nights = arguments.next().map_or(Ok(60), |text| text.parse())?;
     let steps = arguments.next().map_or(Ok(12), |text| text.parse())?;
-    let mut stored = fixture::nights(nights, steps);
-    let (chosen, counted) = stored.pop().ok_or("there must be a night")?;
+    let mut judged: Vec<_> = fixture::nights(nights, steps).into_iter().map(JudgedExperiment::from).collect();
+    let chosen = judged.pop().ok_or("there must be a night")?;
     let begun = Instant::now();
-    write_history(&chosen, &counted, Some(&stored), None, &directory)?;
+    write_history(&chosen, Some(&judged), None, &directory)?;
     let seconds = begun.elapsed().as_secs_f64();
     let mut bytes = 0;
     for folder in [&directory, &directory.join("assets")] {

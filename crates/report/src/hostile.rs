@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use basecase_analysis::{Counted, Gate, Results, Rounds};
+use basecase_analysis::{Counted, Gate, JudgedExperiment, Results, Rounds};
 use basecase_model::{Experiment, Trial, TrialStatus, printable};
 use proptest::prelude::*;
 
@@ -165,11 +165,10 @@ fn pages_of_a_history_hold_nothing_hidden() {
     put(HOSTILE, &mut experiment, &mut trials);
     let mut other = experiment.clone();
     (other.id, other.workload) = (format!("{HOSTILE}id"), format!("{HOSTILE}load"));
-    let others = [((other, Vec::new()), Counted::default())];
-    let counted = Counted::default();
+    let others = [JudgedExperiment::of((other, Vec::new()))];
     let folder = tempfile::tempdir().unwrap();
-    let stored = (experiment, trials);
-    let (answer, _) = write_history(&stored, &counted, Some(&others), None, folder.path()).unwrap();
+    let chosen = JudgedExperiment::of((experiment, trials));
+    let (answer, _) = write_history(&chosen, Some(&others), None, folder.path()).unwrap();
     let text = answer.document.text(false);
     assert!(is_clean(&text) && text.contains("another workload") && is_clean(&answer.json), "{text}");
     let pages = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());

@@ -22,8 +22,8 @@ mod words;
 use std::path::{Path, PathBuf};
 
 use basecase_analysis::{
-    Bisected, CalibrationRun, Counted, Counts, DryRun, Fleet, Gate, Results, Rounds, SettingEffect, Stored,
-    Thresholds, VersionHistory,
+    Basis, Bisected, CalibrationRun, Counted, Counts, DryRun, Fleet, Gate, JudgedExperiment, Results, Rounds,
+    SettingEffect, Stored, Thresholds, VersionHistory,
 };
 use basecase_model::{Experiment, Trial, TriedSetting};
 use basecase_stats::JudgementError;
@@ -143,12 +143,11 @@ pub fn setting_effect(
 /// # Errors
 /// An unknown step, a single candidate, no step measured on two candidates, or dates for an experiment that is not in rounds.
 pub fn history(
-    chosen: &Stored,
-    counted: &Counted,
-    others: Option<&[(Stored, Counted)]>,
+    chosen: &JudgedExperiment,
+    others: Option<&[JudgedExperiment]>,
     wanted: Option<&str>,
 ) -> Result<Answer, Error> {
-    with_history((chosen, counted), others, wanted, |found| Ok(history_answer(found)))
+    with_history(chosen, others, wanted, |found| Ok(history_answer(found)))
 }
 
 /// The same, and writes it as a folder of pages that work offline. Returns the path of the page to open first as well.
@@ -159,13 +158,12 @@ pub fn history(
 /// # Errors
 /// As of [`history`]; when `out_dir` holds only files of others, or a file in it cannot be written.
 pub fn write_history(
-    chosen: &Stored,
-    counted: &Counted,
-    others: Option<&[(Stored, Counted)]>,
+    chosen: &JudgedExperiment,
+    others: Option<&[JudgedExperiment]>,
     wanted: Option<&str>,
     out_dir: &Path,
 ) -> Result<(Answer, PathBuf), Error> {
-    with_history((chosen, counted), others, wanted, |found| {
+    with_history(chosen, others, wanted, |found| {
         Ok((history_answer(found), formats::write_history(found, out_dir)?))
     })
 }
@@ -175,12 +173,11 @@ pub fn write_history(
 /// # Errors
 /// As of [`history`]; when there is nothing to export.
 pub fn export_history(
-    chosen: &Stored,
-    counted: &Counted,
-    others: Option<&[(Stored, Counted)]>,
+    chosen: &JudgedExperiment,
+    others: Option<&[JudgedExperiment]>,
     wanted: Option<&str>,
 ) -> Result<Export, Error> {
-    with_history((chosen, counted), others, wanted, formats::otava_history)
+    with_history(chosen, others, wanted, formats::otava_history)
 }
 
 fn history_answer(found: &VersionHistory<'_>) -> Answer {
@@ -190,35 +187,17 @@ fn history_answer(found: &VersionHistory<'_>) -> Answer {
 
 /// Does `work` with the history of an experiment.
 fn with_history<T>(
-    (chosen, counted): (&Stored, &Counted),
-    others: Option<&[(Stored, Counted)]>,
+    chosen: &JudgedExperiment,
+    others: Option<&[JudgedExperiment]>,
     wanted: Option<&str>,
     work: impl FnOnce(&VersionHistory<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let own = Basis::of(chosen, counted);
-    let bases: Option<Vec<Basis<'_>>> =
-        others.map(|others| others.par_iter().map(|(other, counted)| Basis::of(other, counted)).collect());
-    let chosen = own.results(chosen);
-    let others: Option<Vec<Results<'_>>> = others.zip(bases.as_ref()).map(|(others, bases)| {
-        others.iter().zip(bases).map(|((other, _), basis)| basis.results(other)).collect()
-    });
-    work(&VersionHistory::of(&chosen, others.as_deref(), wanted)?)
-}
-
-/// What an experiment's results refer to.
-struct Basis<'a> {
-    rounds: Option<Rounds<'a>>,
-    counts: Option<Counts<'a>>,
-}
-
-impl<'a> Basis<'a> {
-    fn of((experiment, trials): &'a Stored, counted: &'a Counted) -> Self {
-        Basis { rounds: Rounds::of(experiment, trials), counts: Counts::of(experiment, counted) }
-    }
-
-    fn results(&'a self, (experiment, trials): &'a Stored) -> Results<'a> {
-        Results::of(experiment, trials, self.rounds.as_ref()).counting(self.counts.as_ref())
-    }
+    let own = chosen.basis();
+    let others: Option<Vec<Basis<'_>>> =
+        others.map(|others| others.par_iter().map(JudgedExperiment::basis).collect());
+    let others: Option<Vec<Results<'_>>> =
+        others.as_ref().map(|others| others.par_iter().map(Basis::results).collect());
+    work(&VersionHistory::of(&own.results(), others.as_deref(), wanted)?)
 }
 
 /// What several machines found together.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use basecase_analysis::JudgedExperiment;
 use basecase_builds::{Tool, default_home};
 use basecase_report::{Options, fixture, write_history, write_pages};
 
@@ -48,9 +49,10 @@ fn pages(folder: &Path) -> Vec<String> {
         write_pages(&experiment, &trials, &Options::default(), &folder.join(name)).unwrap();
         folders.push(name);
     }
-    let mut nights = fixture::nights(150, 6);
-    let (newest, counted) = nights.pop().unwrap();
-    write_history(&newest, &counted, Some(&nights), None, &folder.join("history")).unwrap();
+    let nights = fixture::nights(150, 6).into_iter();
+    let mut nights: Vec<JudgedExperiment> = nights.map(JudgedExperiment::from).collect();
+    let newest = nights.pop().unwrap();
+    write_history(&newest, Some(&nights), None, &folder.join("history")).unwrap();
     let mut pages = Vec::new();
     for name in folders {
         let entries = fs::read_dir(folder.join(name)).unwrap().map(|entry| entry.unwrap().file_name());

@@ -51,7 +51,19 @@ pub struct Judgement {
     inclusive: BTreeMap<(JudgedMetric, usize, usize), Decision>,
     suites: BTreeMap<(JudgedMetric, usize), Suite>,
     sessions: BTreeMap<(usize, usize), Sessions>,
+    round_effects: BTreeMap<(usize, usize), Vec<RoundEffect>>,
     judge: Option<Judge>,
+}
+
+/// The throughput of a candidate in one round.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RoundEffect {
+    /// Its number, from 0.
+    pub round: u32,
+    /// The id of the experiment that measured it.
+    pub experiment: String,
+    /// The logarithm of the typical ratio to the base case.
+    pub effect: f64,
 }
 
 impl Judgement {
@@ -97,7 +109,11 @@ impl Judgement {
         family: Family,
         compared: &[Compared<'_>],
     ) -> Result<(), JudgementError> {
-        let Family { metric, places, comparisons: family, debts } = family;
+        let Family { metric, places, comparisons: family, debts, round_effects } = family;
+        if metric == JudgedMetric::Throughput {
+            let places = places.iter().map(|(_, step, candidate)| (*step, *candidate));
+            self.round_effects.extend(places.zip(round_effects));
+        }
         let mut decisions = judge.decide(&family)?;
         for ((place, decision), (has_shifted, paid)) in places.iter().zip(&mut decisions).zip(debts) {
             let paid = paid.map(|paid| judge.decide(&[paid])).transpose()?;
@@ -168,6 +184,11 @@ impl Judgement {
         self.effects.get(&(metric, step, candidate)).map_or(&[], Vec::as_slice)
     }
 
+    /// The throughput of a candidate in each round of a step that counts, both by their numbers, in the order of measurement.
+    pub fn round_effects(&self, step: usize, candidate: usize) -> &[RoundEffect] {
+        self.round_effects.get(&(step, candidate)).map_or(&[], Vec::as_slice)
+    }
+
     /// What the sessions of a step and a candidate tell, both by their numbers; `None` if sessions were not told apart.
     pub fn sessions(&self, step: usize, candidate: usize) -> Option<&Sessions> {
         self.sessions.get(&(step, candidate))
@@ -201,11 +222,14 @@ struct Family {
     comparisons: Vec<Comparison>,
     /// Of each, whether debt has shifted, and the comparison with debt included, if that is known.
     debts: Vec<(bool, Option<Comparison>)>,
+    /// Of each, its rounds.
+    round_effects: Vec<Vec<RoundEffect>>,
 }
 
 impl Family {
     fn of(metric: JudgedMetric, compared: &[Compared<'_>]) -> Self {
         let (mut places, mut comparisons, mut debts) = (Vec::new(), Vec::new(), Vec::new());
+        let mut round_effects = Vec::new();
         for Compared { number, candidate, margin, pairs, has_debt_shifted } in compared {
             let counted = pairs.iter().filter_map(|pair| Some((pair, pair.round(metric)?)));
             let (counted, rounds): (Vec<&Pair<'_>>, Vec<Round>) = counted.unzip();
@@ -215,10 +239,15 @@ impl Family {
             let paid = counted.iter().zip(&rounds).map(|(pair, round)| debt::inclusive(pair, round, metric));
             let paid: Option<Vec<Round>> = paid.collect();
             debts.push((*has_debt_shifted, paid.map(|rounds| Comparison { rounds, margin: *margin })));
+            let round_effect = |(pair, measured): (&&Pair<'_>, &Round)| {
+                let (round, experiment) = pair.place();
+                RoundEffect { round, experiment: experiment.to_owned(), effect: measured.effect }
+            };
+            round_effects.push(counted.iter().zip(&rounds).map(round_effect).collect());
             places.push((metric, *number, *candidate));
             comparisons.push(Comparison { rounds, margin: *margin });
         }
-        Family { metric, places, comparisons, debts }
+        Family { metric, places, comparisons, debts, round_effects }
     }
 }
 

@@ -63,7 +63,7 @@ pub use fleet_judgement::{FleetJudgement, NodeTrials};
 pub use interim_analyses::{InterimAnalyses, InterimAnalysesError};
 pub use interval::{Estimator, Interval};
 pub use judge::Judge;
-pub use judgement::{JudgedMetric, Judgement, JudgementError};
+pub use judgement::{JudgedMetric, Judgement, JudgementError, RoundEffect};
 pub use luck::{Luck, LuckComponent};
 pub use missed_rate::MissedRate;
 pub use modes::Modes;

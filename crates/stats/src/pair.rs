@@ -1,6 +1,6 @@
 //! Two trials of one step that were measured together, and what their round says.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use basecase_model::{Experiment, OperationClass, SessionRecord, Slice, StepFacts, Trial, names};
 
@@ -29,11 +29,11 @@ pub(crate) struct Pair<'a> {
     pub(crate) base: &'a Trial,
     pub(crate) contender: &'a Trial,
     conditions: RoundConditions,
-    /// How many slices of each pass the base case has for each of the contender: one, or two when several contenders are compared with it.
-    /// `None` for any other number.
-    shares: BTreeMap<u32, Option<usize>>,
-    /// Passes that do not count.
-    left_out: BTreeSet<u32>,
+    /// Of each pass, in their order, how many slices the base case has for each of the contender: one, or two when several contenders are
+    /// compared with it. `None` for any other number.
+    shares: Vec<(u32, Option<usize>)>,
+    /// Passes that do not count, in their order.
+    left_out: Vec<u32>,
 }
 
 impl<'a> Pair<'a> {
@@ -95,26 +95,34 @@ impl<'a> Pair<'a> {
 
     /// Lets all passes count if more than half of them were disturbed.
     fn keep_half(&mut self) {
-        if 2 * self.left_out.len() > self.passes().len() {
+        if self.left_out.is_empty() {
+            return;
+        }
+        let mut passes: Vec<u32> = self.base.slices.iter().map(|slice| slice.pass).collect();
+        passes.sort_unstable();
+        passes.dedup();
+        if 2 * self.left_out.len() > passes.len() {
             self.left_out.clear();
         }
     }
 
     /// A pair of all passes, disturbed or not.
     pub(crate) fn whole(step: &'a StepFacts, base: &'a Trial, contender: &'a Trial) -> Pair<'a> {
-        let (conditions, left_out) = (RoundConditions::default(), BTreeSet::new());
+        let (conditions, left_out) = (RoundConditions::default(), Vec::new());
         Pair { step, base, contender, conditions, shares: shares(base, contender), left_out }
     }
 
     /// Leaves out passes in which one side has more slices, because it took longer to finish its step.
     fn leave_out_uneven(&mut self) {
         self.left_out.extend(self.shares.iter().filter(|(_, share)| share.is_none()).map(|(pass, _)| pass));
+        self.left_out.sort_unstable();
+        self.left_out.dedup();
     }
 
     /// Means of the base case's slices, one for each slice of the contender.
     fn shared(&self, base: &[(u32, f64)]) -> Vec<(u32, f64)> {
         let ways = base.chunk_by(|one, next| one.0 == next.0).flat_map(|of_pass| {
-            let share = of_pass.first().and_then(|(pass, _)| *self.shares.get(pass)?).unwrap_or(1);
+            let share = of_pass.first().and_then(|(pass, _)| *of(&self.shares, *pass)?).unwrap_or(1);
             of_pass.chunks(share)
         });
         let mean_of_way = |way: &[(u32, f64)]| match way {
@@ -146,7 +154,7 @@ impl<'a> Pair<'a> {
         }
         let base = self.shared(&self.values(self.base, metric)?);
         let contender = self.values(self.contender, metric)?;
-        let passes = self.differences_of(&base, &contender).into_iter().map(|(_, effect)| effect).collect();
+        let passes = Self::differences_of(&base, &contender).into_iter().map(|(_, effect)| effect).collect();
         let all = |values: &[(u32, f64)]| values.iter().map(|value| value.1).collect::<Vec<f64>>();
         Round::of_turns(all(&base), all(&contender), passes)
     }
@@ -154,14 +162,14 @@ impl<'a> Pair<'a> {
     /// The difference in each pass that counts; `None` if one has no rate.
     pub(crate) fn differences(&self, metric: JudgedMetric) -> Option<Vec<(u32, f64)>> {
         let base = self.shared(&self.values(self.base, metric)?);
-        Some(self.differences_of(&base, &self.values(self.contender, metric)?))
+        Some(Self::differences_of(&base, &self.values(self.contender, metric)?))
     }
 
     /// The difference of the means of each pass that both have.
-    fn differences_of(&self, base: &[(u32, f64)], contender: &[(u32, f64)]) -> Vec<(u32, f64)> {
+    fn differences_of(base: &[(u32, f64)], contender: &[(u32, f64)]) -> Vec<(u32, f64)> {
         let (base, contender) = (means_of_passes(base), means_of_passes(contender));
-        let effect_of = |pass: u32| Some((pass, contender.get(&pass)? - base.get(&pass)?));
-        self.passes().into_iter().filter_map(effect_of).collect()
+        let effect_of = |(pass, base): (u32, f64)| Some((pass, of(&contender, pass)? - base));
+        base.into_iter().filter_map(effect_of).collect()
     }
 
     /// The sessions of both sides that ran in turns; none if the round does not count. `start` is its number among those that do.
@@ -200,11 +208,6 @@ impl<'a> Pair<'a> {
         (keeps_rate(self.step, self.base), keeps_rate(self.step, self.contender))
     }
 
-    /// All passes.
-    fn passes(&self) -> BTreeSet<u32> {
-        self.base.slices.iter().map(|slice| slice.pass).collect()
-    }
-
     /// Logarithms of the slices that count, with their passes; larger is better.
     fn values(&self, trial: &Trial, metric: JudgedMetric) -> Option<Vec<(u32, f64)>> {
         let value = |slice: &Slice| match metric {
@@ -218,7 +221,7 @@ impl<'a> Pair<'a> {
 
     /// The slices of a trial that count.
     fn counting(&self, trial: &'a Trial) -> impl Iterator<Item = &'a Slice> {
-        trial.slices.iter().filter(|slice| !self.left_out.contains(&slice.pass))
+        trial.slices.iter().filter(|slice| self.left_out.binary_search(&slice.pass).is_err())
     }
 
     /// Whether nothing at all was done in a slice that counts: it has no rate.
@@ -239,38 +242,50 @@ impl Round {
     }
 }
 
+/// What a pass has; both are in the order of passes.
+fn of<T>(passes: &[(u32, T)], pass: u32) -> Option<&T> {
+    passes.binary_search_by_key(&pass, |(pass, _)| *pass).ok().map(|place| &passes[place].1)
+}
+
 /// See [`Pair::shares`].
-fn shares(base: &Trial, contender: &Trial) -> BTreeMap<u32, Option<usize>> {
-    let mut counts: BTreeMap<u32, [usize; 2]> = BTreeMap::new();
-    for (side, trial) in [base, contender].into_iter().enumerate() {
-        trial.slices.iter().for_each(|slice| counts.entry(slice.pass).or_default()[side] += 1);
-    }
-    let share = |[base, contender]: [usize; 2]| match (base, contender) {
-        (base, contender) if base == contender => Some(1),
-        (4, 2) => Some(2),
-        _ => None,
+fn shares(base: &Trial, contender: &Trial) -> Vec<(u32, Option<usize>)> {
+    let side = |trial: &Trial, is_base| trial.slices.iter().map(move |slice| (slice.pass, is_base)).collect();
+    let mut slices: Vec<(u32, bool)> = side(base, true);
+    slices.extend::<Vec<_>>(side(contender, false));
+    // Slices are in the order of time on both sides, which this sort makes use of.
+    slices.sort();
+    let share = |of_pass: &[(u32, bool)]| {
+        let contenders = of_pass.partition_point(|(_, is_base)| !is_base);
+        match (of_pass.len() - contenders, contenders) {
+            (base, contender) if base == contender => Some(1),
+            (4, 2) => Some(2),
+            _ => None,
+        }
     };
-    counts.into_iter().map(|(pass, counts)| (pass, share(counts))).collect()
+    slices.chunk_by(|one, next| one.0 == next.0).map(|of_pass| (of_pass[0].0, share(of_pass))).collect()
 }
 
-/// The mean of the values of each pass.
-fn means_of_passes(values: &[(u32, f64)]) -> BTreeMap<u32, f64> {
-    let mut by_pass: BTreeMap<u32, (f64, u32)> = BTreeMap::new();
-    for (pass, value) in values {
-        let (sum, count) = by_pass.entry(*pass).or_default();
-        *sum += value;
-        *count += 1;
-    }
-    by_pass.into_iter().map(|(pass, (sum, count))| (pass, sum / f64::from(count))).collect()
+/// The mean of the values of each pass, in the order of passes.
+fn means_of_passes(values: &[(u32, f64)]) -> Vec<(u32, f64)> {
+    let mut values = values.to_vec();
+    values.sort_by_key(|(pass, _)| *pass);
+    let mean = |of_pass: &[(u32, f64)]| {
+        let sum = of_pass.iter().fold(0.0, |sum, (_, value)| sum + value);
+        (of_pass[0].0, sum / of_pass.len() as f64)
+    };
+    values.chunk_by(|one, next| one.0 == next.0).map(mean).collect()
 }
 
-/// The passes in which others disturbed a slice, or in which the client was not running although it was due.
-fn disturbed(base: &Trial, contender: &Trial, usual: Usual) -> BTreeSet<u32> {
+/// The passes in which others disturbed a slice, or in which the client was not running although it was due, in their order.
+fn disturbed(base: &Trial, contender: &Trial, usual: Usual) -> Vec<u32> {
     let slices = base.slices.iter().chain(&contender.slices);
     let by_others = slices.filter(|slice| is_disturbed(slice, usual)).map(|slice| slice.pass);
     let gauges = base.gauges.iter().chain(contender.gauges.iter());
     let stopped = gauges.filter_map(|(name, _)| name.strip_prefix(names::CLIENT_STOPPED_PASS)?.parse().ok());
-    by_others.chain(stopped).collect()
+    let mut passes: Vec<u32> = by_others.chain(stopped).collect();
+    passes.sort_unstable();
+    passes.dedup();
+    passes
 }
 
 /// The state of the machine when it is left alone.
@@ -388,7 +403,7 @@ pub(crate) mod tests {
         let mut contender = trial([110.0, 1.0, 110.0], 3e4, 0.0);
         contender.gauges.set(&format!("{}1", names::CLIENT_STOPPED_PASS), 5e6);
         for pair in [pair(&base, &contender), pair(&contender, &base)] {
-            assert_eq!(pair.left_out, BTreeSet::from([1]));
+            assert_eq!(pair.left_out, [1]);
             let round = pair.round(JudgedMetric::Throughput).unwrap();
             assert!((round.effect.abs() - 1.1_f64.ln()).abs() < 1e-12 && round.passes.len() == 2);
         }
@@ -401,7 +416,7 @@ pub(crate) mod tests {
         longer.slices.push(Slice { pass: 3, rate: 1.0, ..longer.slices[2] });
         let mut pair = pair(&base, &longer);
         pair.leave_out_uneven();
-        assert_eq!(pair.left_out, BTreeSet::from([2, 3]));
+        assert_eq!(pair.left_out, [2, 3]);
         let round = pair.round(JudgedMetric::Throughput).unwrap();
         assert!((round.effect - 1.1_f64.ln()).abs() < 1e-12);
         assert_eq!(round.passes.len(), 2);
@@ -421,7 +436,7 @@ pub(crate) mod tests {
         let mut pair = pair(&base, &contender);
         pair.leave_out_uneven();
         let round = pair.round(JudgedMetric::Throughput).unwrap();
-        assert_eq!(pair.left_out, BTreeSet::from([1]), "of two against one, one took longer");
+        assert_eq!(pair.left_out, [1], "of two against one, one took longer");
         assert_eq!((round.base.len(), round.contender.len(), round.passes.len()), (2, 2, 1));
         assert!(round.effect.abs() < 1e-12 && round.passes[0].abs() < 1e-12, "{round:?}");
     }
@@ -493,7 +508,7 @@ pub(crate) mod tests {
         let mut pair = pair(&base, &contender);
         pair.keep_half();
         assert_eq!(pair.left_out.len(), 1);
-        pair.left_out = BTreeSet::from([0, 1]);
+        pair.left_out = vec![0, 1];
         pair.keep_half();
         assert!(pair.left_out.is_empty());
     }

@@ -49,10 +49,14 @@ impl Judgement {
     /// of replicates of the base case.
     pub fn recoveries(&self, experiment: &Experiment, trials: &[Trial]) -> Vec<Recovery> {
         let mut recoveries = Vec::new();
+        let is_planted = trials.iter().any(|trial| trial.gauges.get(names::PLANTED_US).is_some());
         for (number, step) in experiment.steps.iter().enumerate().filter(|(_, step)| step.is_compared()) {
             for candidate in 1..experiment.candidates.len() {
                 let names = [0, candidate].map(|number: usize| &experiment.candidates[number].name);
                 let is_base = names[1].is_again(names[0]);
+                if !is_base && !is_planted {
+                    continue;
+                }
                 let threads = f64::from(step.threads.unwrap_or(1));
                 let pairs = Pair::all(experiment, trials, step, candidate);
                 let told = pairs.iter().filter(|pair| pair.round(JudgedMetric::Throughput).is_some());

@@ -16,9 +16,10 @@ pub(crate) fn insert(connection: &Connection, trial: &str, plans: &[StatementPla
 }
 
 pub(crate) fn select(connection: &Connection, trial: &str) -> Result<Vec<StatementPlan>, Problem> {
-    let mut statement = connection.prepare_cached("SELECT * FROM plan WHERE trial = ?1 ORDER BY number")?;
+    let mut statement = connection
+        .prepare_cached("SELECT statement, sql, text FROM plan WHERE trial = ?1 ORDER BY number")?;
     let plans = statement.query_map([trial], |row| {
-        Ok(StatementPlan { statement: row.get("statement")?, sql: row.get("sql")?, text: row.get("text")? })
+        Ok(StatementPlan { statement: row.get(0)?, sql: row.get(1)?, text: row.get(2)? })
     })?;
     Ok(plans.collect::<Result<_, _>>()?)
 }

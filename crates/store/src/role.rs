@@ -1,7 +1,6 @@
 //! Records of a trial's roles as rows.
 
 use basecase_model::{PackedHistogram, RoleRecord, Series};
-use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, params};
 
 use crate::{Problem, bytes, samples, trial};
@@ -46,21 +45,40 @@ pub(crate) fn insert(
     Ok(())
 }
 
+/// The columns of what a role did, in the order in which [`totals`] reads them. By place, because a name is searched for in each row; and
+/// without the large ones, which SQLite reads as soon as they are named.
+macro_rules! totals {
+    () => {
+        "client, role, class, statements, items, events, affected, fetched, retries, mismatches, started_us,
+            ended_us, client_cpu_us, server_cpu_us, asides, interval_ms, response IS NOT NULL"
+    };
+}
+
+/// All roles of the store, in the form that [`read`] reads; the trial follows.
+pub(crate) const ALL: &str = concat!("SELECT ", totals!(), ", service, response, samples, trial FROM role");
+
 pub(crate) fn select(connection: &Connection, trial: &str) -> Result<Vec<RoleRecord>, Problem> {
-    select_by(connection, trial, read)
+    let query = concat!(
+        "SELECT ",
+        totals!(),
+        ", service, response, samples FROM role WHERE trial = ?1 ORDER BY number"
+    );
+    select_by(connection, query, trial, read)
 }
 
 /// The same without latencies and samples.
 pub(crate) fn select_totals(connection: &Connection, trial: &str) -> Result<Vec<RoleRecord>, Problem> {
-    select_by(connection, trial, totals)
+    let query = concat!("SELECT ", totals!(), " FROM role WHERE trial = ?1 ORDER BY number");
+    select_by(connection, query, trial, totals)
 }
 
 fn select_by(
     connection: &Connection,
+    query: &str,
     trial: &str,
     read: impl Fn(&Row<'_>) -> Result<RoleRecord, Problem>,
 ) -> Result<Vec<RoleRecord>, Problem> {
-    let mut statement = connection.prepare_cached("SELECT * FROM role WHERE trial = ?1 ORDER BY number")?;
+    let mut statement = connection.prepare_cached(query)?;
     let mut rows = statement.query([trial])?;
     let mut records = Vec::new();
     while let Some(row) = rows.next()? {
@@ -94,17 +112,17 @@ pub(crate) fn select_in_brief(connection: &Connection, trial: &str) -> Result<Ve
     Ok(records)
 }
 
-/// Decodes one row of the table `role`.
+/// Decodes one row of the table `role`, see [`ALL`].
 pub(crate) fn read(row: &Row<'_>) -> Result<RoleRecord, Problem> {
     let totals = totals(row)?;
     let most = bytes::most_intervals(totals.ended_us as f64, totals.series.interval_ms);
-    let blob = |name: &str| row.get::<_, Option<Vec<u8>>>(name);
+    let blob = |column: usize| row.get::<_, Option<Vec<u8>>>(column);
     Ok(RoleRecord {
-        service: PackedHistogram::from_bytes(&blob("service")?.unwrap_or_default())?,
-        response: blob("response")?.map(|bytes| PackedHistogram::from_bytes(&bytes)).transpose()?,
+        service: PackedHistogram::from_bytes(&blob(17)?.unwrap_or_default())?,
+        response: blob(18)?.map(|bytes| PackedHistogram::from_bytes(&bytes)).transpose()?,
         series: Series {
             interval_ms: totals.series.interval_ms,
-            samples: samples::from_bytes(&blob("samples")?.unwrap_or_default(), most)?,
+            samples: samples::from_bytes(&blob(19)?.unwrap_or_default(), most)?,
         },
         ..totals
     })
@@ -112,26 +130,25 @@ pub(crate) fn read(row: &Row<'_>) -> Result<RoleRecord, Problem> {
 
 /// The same without latencies and samples.
 fn totals(row: &Row<'_>) -> Result<RoleRecord, Problem> {
-    let class: String = row.get("class")?;
-    let asides: String = row.get("asides")?;
+    let (class, asides): (String, String) = (row.get(2)?, row.get(14)?);
     Ok(RoleRecord {
-        client: row.get("client")?,
-        role: row.get("role")?,
+        client: row.get(0)?,
+        role: row.get(1)?,
         class: serde_json::from_value(class.into())?,
-        statements: row.get("statements")?,
-        items: row.get("items")?,
-        events: row.get("events")?,
-        affected: row.get("affected")?,
-        fetched: row.get("fetched")?,
-        retries: row.get("retries")?,
-        mismatches: row.get("mismatches")?,
-        started_us: row.get("started_us")?,
-        ended_us: row.get("ended_us")?,
-        client_cpu_us: row.get("client_cpu_us")?,
-        server_cpu_us: row.get("server_cpu_us")?,
+        statements: row.get(3)?,
+        items: row.get(4)?,
+        events: row.get(5)?,
+        affected: row.get(6)?,
+        fetched: row.get(7)?,
+        retries: row.get(8)?,
+        mismatches: row.get(9)?,
+        started_us: row.get(10)?,
+        ended_us: row.get(11)?,
+        client_cpu_us: row.get(12)?,
+        server_cpu_us: row.get(13)?,
         service: PackedHistogram::default(),
-        response: (row.get_ref("response")? != ValueRef::Null).then(PackedHistogram::default),
-        series: Series { interval_ms: row.get("interval_ms")?, samples: Vec::new() },
+        response: row.get::<_, bool>(16)?.then(PackedHistogram::default),
+        series: Series { interval_ms: row.get(15)?, samples: Vec::new() },
         asides: serde_json::from_str(&asides)?,
     })
 }

@@ -59,25 +59,29 @@ impl Measured {
     }
 }
 
-/// The trials of each of these experiments, given by id and the name of its base case. Reading them takes all processors where `connect` gives
-/// each a connection to the same file.
-pub(crate) fn select(
+/// What `make` makes of the trials of each of these experiments, given by id and the name of its base case; it is told which of them. Reading
+/// them takes all processors where `connect` gives each a connection to the same file.
+pub(crate) fn select<T: Send>(
     connection: &Connection,
     connect: impl Fn() -> Result<Option<Connection>, Problem> + Sync,
     experiments: &[(&str, &str)],
-) -> Result<Vec<Vec<Trial>>, Problem> {
+    make: impl Fn(usize, Vec<Trial>) -> T + Sync,
+) -> Result<Vec<T>, Problem> {
     let measured = Measured::read(connection)?;
-    let all_of = |connection: &Connection, experiments: &[(&str, &str)]| -> Result<Vec<_>, Problem> {
-        experiments.iter().map(|experiment| measured.trials(connection, experiment)).collect()
+    let experiments: Vec<_> = experiments.iter().enumerate().collect();
+    let all_of = |connection: &Connection, experiments: &[(usize, &(&str, &str))]| {
+        let made = |(place, experiment): &(usize, &(&str, &str))| {
+            Ok(make(*place, measured.trials(connection, experiment)?))
+        };
+        experiments.iter().map(made).collect::<Result<Vec<T>, Problem>>()
     };
     let share = experiments.len().div_ceil(rayon::current_num_threads()).max(1);
     let shares = experiments.par_chunks(share).map(|experiments| {
         let Some(connection) = connect()? else { return Ok(None) };
         all_of(&connection, experiments).map(Some)
     });
-    let trials: Option<Vec<_>> = shares.collect::<Result<_, Problem>>()?;
-    trials
-        .map_or_else(|| all_of(connection, experiments), |trials| Ok(trials.into_iter().flatten().collect()))
+    let made: Option<Vec<_>> = shares.collect::<Result<_, Problem>>()?;
+    made.map_or_else(|| all_of(connection, &experiments), |made| Ok(made.into_iter().flatten().collect()))
 }
 
 /// What an experiment calls the candidate of each of its cells.

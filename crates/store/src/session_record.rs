@@ -29,20 +29,22 @@ pub(crate) fn insert(
 }
 
 pub(crate) fn select(connection: &Connection, trial: &str) -> Result<Vec<SessionRecord>, Problem> {
-    let mut statement =
-        connection.prepare_cached("SELECT * FROM session WHERE trial = ?1 ORDER BY number")?;
+    let mut statement = connection.prepare_cached(
+        "SELECT number, seed, first_pass, passes, operations, counters FROM session
+         WHERE trial = ?1 ORDER BY number",
+    )?;
     let mut rows = statement.query([trial])?;
     let mut sessions = Vec::new();
     while let Some(row) = rows.next()? {
-        let seed: String = row.get("seed")?;
-        let counters: String = row.get("counters")?;
+        let seed: String = row.get(1)?;
+        let counters: String = row.get(5)?;
         sessions.push(SessionRecord {
-            number: row.get("number")?,
+            number: row.get(0)?,
             seed: u64::from_str_radix(&seed, 16)
                 .map_err(|_| Problem::Damaged(format!("cannot read a session: its seed is {seed}")))?,
-            first_pass: row.get("first_pass")?,
-            passes: row.get("passes")?,
-            operations: row.get("operations")?,
+            first_pass: row.get(2)?,
+            passes: row.get(3)?,
+            operations: row.get(4)?,
             counters: serde_json::from_str(&counters)?,
         });
     }

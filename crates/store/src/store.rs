@@ -17,8 +17,7 @@ use crate::{
 
 /// How long to wait for another writer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Pages that stay in memory where a store is written, in KiB below zero as SQLite has it. Trials of a large experiment are looked up all
-/// over the file.
+/// Pages that stay in memory where many trials are looked up, in KiB below zero as SQLite has it: they lie all over the file.
 const CACHE_KIB: i32 = -64_000;
 
 /// The results file.
@@ -214,17 +213,25 @@ impl Store {
         self.read(trial::select_counts)
     }
 
-    /// The trials of several experiments, each given by id and the name of its base case, without trials that were measured together with
+    /// What `make` makes of the trials of several experiments, each given by id and the name of its base case, without trials that were measured together with
     /// none of its other candidates: those of a base case that many experiments share. They have what verdicts and their causes need, and no
     /// latencies, samples, statements, tracks, profiles, readings of servers, states or checks.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn trials_of_rounds(&self, experiments: &[(&str, &str)]) -> Result<Vec<Vec<Trial>>, StoreError> {
+    pub fn of_rounds<T: Send>(
+        &self,
+        experiments: &[(&str, &str)],
+        make: impl Fn(usize, Vec<Trial>) -> T + Sync,
+    ) -> Result<Vec<T>, StoreError> {
         // Of an older version there is only a copy in memory. What is stored does not change, so connections may see different states.
         let path = self.path.as_path();
-        let connect = || read(path).map(|(connection, found)| (found == VERSION).then_some(connection));
-        self.read(|connection| round_trials::select(connection, connect, experiments))
+        let connect = || {
+            let (connection, found) = read(path)?;
+            connection.pragma_update(None, "cache_size", CACHE_KIB)?;
+            Ok((found == VERSION).then_some(connection))
+        };
+        self.read(|connection| round_trials::select(connection, connect, experiments, make))
     }
 
     /// All trials of the cells with these keys, including failed ones, in the order of measurement. Candidates are named as in the

@@ -192,6 +192,20 @@ pub(crate) fn select_of_experiment(connection: &Connection, experiment: &str) ->
     rows.map(|row| whole(connection, row?)).collect()
 }
 
+/// The first problem with reading a trial, of each experiment that measured one that cannot be read.
+pub(crate) fn problems_by_experiment(connection: &Connection) -> Result<BTreeMap<String, Problem>, Problem> {
+    let mut statement = connection.prepare(concat!("SELECT ", columns!(), ", candidate FROM trial"))?;
+    let mut rows = statement.query([])?;
+    let mut problems = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        let read = head(row).map_err(Problem::from).and_then(|head| whole(connection, head));
+        if let Err(problem) = read {
+            problems.entry(row.get(3)?).or_insert(problem);
+        }
+    }
+    Ok(problems)
+}
+
 pub(crate) fn exists_of_steps(
     connection: &Connection,
     experiment: &str,

@@ -19,7 +19,7 @@ pub(crate) fn problems(connection: &Connection) -> Result<Vec<String>, Problem> 
              GROUP BY experiment, cell, round, observation = 'profiled' HAVING trials > 1",
             of_repeated,
         ),
-        ("SELECT * FROM role", of_role),
+        (role::ALL, of_role),
         ("SELECT * FROM step_count", of_count),
         (
             "SELECT trial, slices, (SELECT json_group_array(items) FROM (SELECT sum(items) AS items FROM role
@@ -39,20 +39,20 @@ pub(crate) fn problems(connection: &Connection) -> Result<Vec<String>, Problem> 
     Ok(problems.into_iter().map(one_line).collect())
 }
 
-/// The first problem that readers hit in each experiment; much of the content has no check of its own.
+/// The first problem that readers hit in what each experiment measured; much of the content has no check of its own.
 fn of_readers(connection: &Connection) -> Vec<String> {
     let mut problems = Vec::new();
     if let Err(problem) = progress::select(connection) {
         problems.push(format!("cannot read which step is in flight: {}", without_hint(&problem)));
     }
-    let experiments = experiment::select_all(connection).unwrap_or_else(|problem| {
+    if let Err(problem) = experiment::select_all(connection) {
         problems.push(format!("cannot read the experiments: {}", without_hint(&problem)));
-        Vec::new()
-    });
-    for Experiment { id, .. } in experiments {
-        if let Err(problem) = trial::select_of_experiment(connection, &id) {
-            problems.push(format!("experiment {id}: cannot read its trials: {}", without_hint(&problem)));
-        }
+    }
+    match trial::problems_by_experiment(connection) {
+        Ok(unread) => problems.extend(unread.iter().map(|(id, problem)| {
+            format!("experiment {id}: cannot read its trials: {}", without_hint(problem))
+        })),
+        Err(problem) => problems.push(format!("cannot read the trials: {}", without_hint(&problem))),
     }
     problems
 }

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use basecase_analysis::Stored;
+use basecase_analysis::{JudgedExperiment, Stored};
 use basecase_report::{Options, TextFormat};
 use basecase_store::{Detail, Store};
 use tempfile::TempDir;
@@ -129,8 +129,8 @@ fn report(stored: &Stored, way: usize, marks: &mut Marks) {
         let _ = basecase_report::explain(experiment, trials, None, options.thresholds, &options.counted)
             .map(|document| document.text(false));
     } else {
-        let _ = basecase_report::history(stored, &options.counted, None, None)
-            .map(|answer| answer.document.text(false));
+        let chosen = JudgedExperiment::of(stored.clone()).counting(options.counted.clone());
+        let _ = basecase_report::history(&chosen, None, None).map(|answer| answer.document.text(false));
     }
     marks.insert(format!("reported in way {way}"));
 }

@@ -70,12 +70,13 @@ impl<'b, 'a> Anchors<'b, 'a> {
         handovers.try_fold(effect, |effect, handover| Some(effect.times(handover.effect(step)?)))
     }
 
-    /// The rounds in which each but the first was measured together with the one before.
-    pub(super) fn handovers(&self) -> Vec<basecase_stats::AnchorHandover<'a>> {
+    /// The rounds of the step of that name in which each but the first was measured together with the one before.
+    pub(super) fn handovers(&self, step: &str) -> Vec<basecase_stats::AnchorHandover<'a>> {
         let rounds = |(anchor, successor): (usize, &Successor<'b, 'a>)| {
             let Succession { measured, candidate, is_reversed } = successor.handover;
-            let Results { experiment, trials, .. } = *measured;
-            let version = basecase_stats::HistoryPoint { experiment, trials, candidate, anchor };
+            let rounds =
+                measured.step_named(step).map_or(&[][..], |step| measured.round_effects(step, candidate));
+            let version = basecase_stats::HistoryPoint { rounds, anchor };
             basecase_stats::AnchorHandover { version, is_reversed }
         };
         self.successors.iter().enumerate().map(rounds).collect()

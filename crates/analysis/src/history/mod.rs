@@ -151,13 +151,12 @@ fn in_rounds<'a>(
     versions: &[DatedVersion<'_, 'a>],
     steps: &[usize],
 ) -> Result<Vec<StepHistory<'a>>, HistoryError> {
-    let handovers = anchors.handovers();
     let history = |step: &usize| {
         let facts = &experiment.steps[*step];
         let margin = experiment.schedule.as_ref().map_or(0.0, |schedule| schedule.margin(facts));
         let later = versions[1..].iter();
         let measured: Vec<_> = later.map(|version| version.measured(anchors, &facts.name)).collect();
-        History::of_step(&measured, &handovers, &facts.name, (1.0 + margin).ln())
+        History::of_step(&measured, &anchors.handovers(&facts.name), (1.0 + margin).ln())
     };
     let histories: Vec<History> = steps.par_iter().map(history).collect::<Result<_, _>>()?;
     let penalty = |history: &History| usual_penalty(history.versions());

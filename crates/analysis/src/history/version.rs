@@ -147,16 +147,9 @@ impl<'b, 'a> DatedVersion<'b, 'a> {
 
     /// Its rounds; none if it does not have that step.
     pub(super) fn measured(&self, anchors: &Anchors<'_, 'a>, step: &str) -> basecase_stats::HistoryPoint<'a> {
-        let nowhere = basecase_stats::HistoryPoint {
-            experiment: anchors.first.experiment,
-            trials: &[],
-            candidate: 0,
-            anchor: 0,
-        };
+        let nowhere = basecase_stats::HistoryPoint { rounds: &[], anchor: 0 };
         self.source(anchors, step).map_or(nowhere, |source| basecase_stats::HistoryPoint {
-            experiment: source.measured.experiment,
-            trials: source.measured.trials,
-            candidate: source.candidate,
+            rounds: source.measured.round_effects(source.step, source.candidate),
             anchor: source.anchor,
         })
     }

@@ -1,32 +1,29 @@
 //! `history`: at which versions a step changed.
 
 use anyhow::Result;
-use basecase_analysis::Stored;
+use basecase_analysis::JudgedExperiment;
 use basecase_model::Experiment;
 use basecase_store::Store;
 
-use super::store::{counted as counts, find, load_rounds, load_with_counts, tries_setting};
+use super::store::{counted as counts, find, load_judged, load_with_counts, tries_setting};
 use crate::arguments::{History, HistoryFormat};
 use crate::output;
 use crate::reporter::Reporter;
 
 pub(crate) fn run(arguments: &History) -> Result<()> {
     let store = Store::open_read_only(&arguments.store)?;
-    let ((chosen, counted), others) = if arguments.dates {
+    let (chosen, others) = if arguments.dates {
         let (chosen, others) = over_dates(&store, arguments.experiment.as_deref())?;
-        let counted = counts(&store, &chosen.0)?;
-        ((chosen, counted), Some(others))
+        (chosen, Some(others))
     } else {
-        (load_with_counts(&store, arguments.experiment.as_deref())?, None)
+        (load_with_counts(&store, arguments.experiment.as_deref())?.into(), None)
     };
-    let with_counts = |other: Stored| counts(&store, &other.0).map(|counted| (other, counted));
-    let others: Option<Vec<_>> =
-        others.map(|others| others.into_iter().map(with_counts).collect::<Result<_>>()).transpose()?;
-    let counted = counted.judged_by(arguments.counts_detect);
+    let counted = chosen.counted.clone().judged_by(arguments.counts_detect);
+    let chosen = chosen.counting(counted);
     let (others, step) = (others.as_deref(), arguments.step.as_deref());
     let format = arguments.format();
     if format == HistoryFormat::Otava {
-        output::print_export(&basecase_report::export_history(&chosen, &counted, others, step)?)?;
+        output::print_export(&basecase_report::export_history(&chosen, others, step)?)?;
     }
     let print = |found| match format {
         HistoryFormat::Otava => Ok(()),
@@ -36,24 +33,30 @@ pub(crate) fn run(arguments: &History) -> Result<()> {
     };
     match &arguments.out {
         Some(out) => {
-            let (found, page) = basecase_report::write_history(&chosen, &counted, others, step, out)?;
+            let (found, page) = basecase_report::write_history(&chosen, others, step, out)?;
             print(found)?;
             Reporter::Text.page_written(&page);
             Ok(())
         }
         None if format == HistoryFormat::Otava => Ok(()),
-        None => print(basecase_report::history(&chosen, &counted, others, step)?),
+        None => print(basecase_report::history(&chosen, others, step)?),
     }
 }
 
 /// The experiment with this id or name, or the newest, and all others in rounds.
-fn over_dates(store: &Store, wanted: Option<&str>) -> Result<(Stored, Vec<Stored>)> {
+fn over_dates(store: &Store, wanted: Option<&str>) -> Result<(JudgedExperiment, Vec<JudgedExperiment>)> {
     let chosen = find(store, wanted)?;
     // A version with a setting that was tried is no version of its own.
     let is_other =
         |other: &Experiment| other.schedule.is_some() && other.id != chosen.id && !tries_setting(other);
     let others = store.experiments()?.into_iter().filter(is_other);
-    let mut all = load_rounds(store, std::iter::once(chosen.clone()).chain(others).collect())?;
+    let all: Vec<Experiment> = std::iter::once(chosen.clone()).chain(others).collect();
+    let with_counts = |judged: JudgedExperiment| -> Result<JudgedExperiment> {
+        let counted = counts(store, &judged.experiment)?;
+        Ok(judged.counting(counted))
+    };
+    let mut all: Vec<JudgedExperiment> =
+        load_judged(store, &all)?.into_iter().map(with_counts).collect::<Result<_>>()?;
     let chosen = all.remove(0);
     Ok((chosen, all))
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use basecase_analysis::{Counted, KnownNoise, Stored, fleet_of, joined};
+use basecase_analysis::{Counted, JudgedExperiment, KnownNoise, Stored, fleet_of, joined};
 use basecase_model::{Cell, Experiment, StepCount, Trial};
 use basecase_store::{Added, Store, TrialCounts};
 
@@ -127,17 +127,17 @@ pub(crate) fn load_all(store: &Store, is_wanted: impl Fn(&Experiment) -> bool) -
     store.experiments()?.into_iter().filter(is_wanted).map(with_trials).collect()
 }
 
-/// Experiments in rounds with their trials. Of a base case that many of them share, each has those trials that were measured together with
+/// Experiments in rounds, judged. Of a base case that many of them share, each has those trials that were measured together with
 /// its other candidates.
-pub(crate) fn load_rounds(store: &Store, experiments: Vec<Experiment>) -> Result<Vec<Stored>> {
+pub(crate) fn load_judged(store: &Store, experiments: &[Experiment]) -> Result<Vec<JudgedExperiment>> {
     let base = |experiment: &'_ Experiment| -> String {
         experiment.candidates.first().map(|facts| facts.name.0.clone()).unwrap_or_default()
     };
     let bases: Vec<String> = experiments.iter().map(base).collect();
     let ids =
         experiments.iter().zip(&bases).map(|(experiment, base)| (experiment.id.as_str(), base.as_str()));
-    let trials = store.trials_of_rounds(&ids.collect::<Vec<_>>())?;
-    Ok(experiments.into_iter().zip(trials).collect())
+    let judged = |place: usize, trials| JudgedExperiment::of((experiments[place].clone(), trials));
+    Ok(store.of_rounds(&ids.collect::<Vec<_>>(), judged)?)
 }
 
 /// The place of the newest of some experiments. Of times with counts beside them, which one command measures, it is that of times: it has

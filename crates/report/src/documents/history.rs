@@ -148,16 +148,16 @@ fn over_dates(history: &VersionHistory<'_>, joined: &Joined<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use basecase_analysis::{Counted, Stored, fixture};
+    use basecase_analysis::{Counted, JudgedExperiment, Stored, fixture};
     use basecase_model::{CandidateFacts, Experiment, StepCount};
 
     use crate::{Answer, Error};
 
     /// The history of experiments without counts.
     fn history(chosen: &Stored, others: Option<&[Stored]>, wanted: Option<&str>) -> Result<Answer, Error> {
-        let uncounted = |stored: &Stored| (stored.clone(), Counted::default());
-        let others: Option<Vec<_>> = others.map(|others| others.iter().map(uncounted).collect());
-        crate::history(chosen, &Counted::default(), others.as_deref(), wanted)
+        let judged = |stored: &Stored| JudgedExperiment::of(stored.clone());
+        let others: Option<Vec<_>> = others.map(|others| others.iter().map(judged).collect());
+        crate::history(&judged(chosen), others.as_deref(), wanted)
     }
 
     #[test]
@@ -307,8 +307,8 @@ mod tests {
     #[test]
     fn what_was_counted_alone_has_a_history() {
         let (experiment, counted) = fixture::counted();
-        let stored = (experiment, Vec::new());
-        let found = crate::history(&stored, &counted, None, None).unwrap();
+        let chosen = JudgedExperiment::of((experiment, Vec::new())).counting(counted);
+        let found = crate::history(&chosen, None, None).unwrap();
         let text = found.document.text(false);
         insta::assert_snapshot!(text);
         let told: serde_json::Value = serde_json::from_str(&found.json).unwrap();
@@ -324,7 +324,8 @@ mod tests {
     #[test]
     fn work_stands_below_times() {
         let (experiment, trials, counted) = fixture::counted_in_rounds();
-        let both = crate::history(&(experiment, trials), &counted, None, None).unwrap().document.text(false);
+        let chosen = JudgedExperiment::of((experiment, trials)).counting(counted);
+        let both = crate::history(&chosen, None, None).unwrap().document.text(false);
         let (times, work) = (both.find("Change points").unwrap(), both.find("Changes of work").unwrap());
         assert!(times < work, "{both}");
     }
@@ -365,8 +366,9 @@ mod tests {
             .collect();
         // Windows of another size execute other operations.
         nights[2].1 = counted(&nights[2].0, &[43_000.0, 43_000.0], 150);
-        let (chosen, own) = nights.remove(4);
-        let found = crate::history(&chosen, &own, Some(&nights), Some("l.i0")).unwrap();
+        let mut nights: Vec<JudgedExperiment> = nights.into_iter().map(JudgedExperiment::from).collect();
+        let chosen = nights.remove(4);
+        let found = crate::history(&chosen, Some(&nights), Some("l.i0")).unwrap();
         insta::assert_snapshot!(found.document.text(false));
         let told: serde_json::Value = serde_json::from_str(&found.json).unwrap();
         let work = &told["work"][0];

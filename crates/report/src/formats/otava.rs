@@ -164,7 +164,7 @@ fn times<'a>(began: impl Iterator<Item = &'a str>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use basecase_analysis::{Counts, Rounds, fixture};
+    use basecase_analysis::{Counts, JudgedExperiment, Rounds, fixture};
 
     use super::*;
 
@@ -197,9 +197,10 @@ mod tests {
 
     #[test]
     fn nights_are_rows_and_the_base_case_is_none() {
-        let mut nights = fixture::nights(12, 4);
-        let (chosen, counted) = nights.pop().unwrap();
-        let export = crate::export_history(&chosen, &counted, Some(&nights), None).unwrap();
+        let nights = fixture::nights(12, 4).into_iter();
+        let mut nights: Vec<JudgedExperiment> = nights.map(JudgedExperiment::from).collect();
+        let chosen = nights.pop().unwrap();
+        let export = crate::export_history(&chosen, Some(&nights), None).unwrap();
         let rows = rows(&export);
         // One night had the build of the one before.
         assert_eq!(rows.len(), 1 + 11, "{}", export.text);

@@ -2,22 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use basecase_model::{Experiment, Trial};
-
 use super::{History, HistoryError};
-use crate::judgement::JudgedMetric;
-use crate::pair::Pair;
+use crate::judgement::RoundEffect;
 use crate::sample::mean;
 
-/// One point of a history: a candidate of an experiment in rounds whose base case is the anchor.
+/// One point of the history of a step: a candidate of an experiment in rounds whose base case is the anchor.
 #[derive(Debug, Clone, Copy)]
 pub struct HistoryPoint<'a> {
-    /// The experiment.
-    pub experiment: &'a Experiment,
-    /// Its trials.
-    pub trials: &'a [Trial],
-    /// Number of the candidate.
-    pub candidate: usize,
+    /// Its rounds, see [`Judgement::round_effects`](crate::Judgement::round_effects).
+    pub rounds: &'a [RoundEffect],
     /// How many handovers lie between the first anchor and this one's anchor, the base case of its experiment.
     pub anchor: usize,
 }
@@ -32,27 +25,23 @@ pub struct AnchorHandover<'a> {
 }
 
 impl<'a> HistoryPoint<'a> {
-    /// The effects of its rounds on a step, by round number and experiment.
-    fn effects(&self, step: &str) -> BTreeMap<(u32, &'a str), f64> {
-        let HistoryPoint { experiment, trials, candidate, .. } = *self;
-        let Some(facts) = experiment.steps.iter().find(|facts| facts.name == step) else {
-            return BTreeMap::new();
-        };
-        let effect = |pair: Pair<'a>| Some((pair.place(), pair.round(JudgedMetric::Throughput)?.effect));
-        Pair::all(experiment, trials, facts, candidate).into_iter().filter_map(effect).collect()
+    /// The effects of its rounds, by round number and experiment.
+    fn effects(&self) -> BTreeMap<(u32, &'a str), f64> {
+        let effect = |round: &'a RoundEffect| ((round.round, round.experiment.as_str()), round.effect);
+        self.rounds.iter().map(effect).collect()
     }
 }
 
 impl AnchorHandover<'_> {
-    /// The effects of its rounds on a step.
-    fn effects(&self, step: &str) -> Vec<f64> {
+    /// The effects of its rounds.
+    fn effects(&self) -> Vec<f64> {
         let sign = if self.is_reversed { -1.0 } else { 1.0 };
-        self.version.effects(step).into_values().map(|effect| sign * effect).collect()
+        self.version.effects().into_values().map(|effect| sign * effect).collect()
     }
 }
 
 impl History {
-    /// The throughput of a step, by the step's name, over versions in their order, starting with the first anchor.
+    /// The throughput of a step over versions in their order, starting with the first anchor.
     ///
     /// If all versions have one anchor and share some rounds, only those rounds count; versions without any finished round are disregarded.
     /// If versions were measured at different times, all their rounds count, and nothing is known about the anchor itself. If anchors were
@@ -63,12 +52,10 @@ impl History {
     pub fn of_step(
         versions: &[HistoryPoint<'_>],
         handovers: &[AnchorHandover<'_>],
-        step: &str,
         margin: f64,
     ) -> Result<History, HistoryError> {
-        let versions: Vec<_> =
-            versions.iter().map(|version| (version.anchor, version.effects(step))).collect();
-        let handovers: Vec<_> = handovers.iter().map(|handover| handover.effects(step)).collect();
+        let versions: Vec<_> = versions.iter().map(|version| (version.anchor, version.effects())).collect();
+        let handovers: Vec<_> = handovers.iter().map(AnchorHandover::effects).collect();
         let mut measured = versions.iter().map(|(_, rounds)| rounds).filter(|rounds| !rounds.is_empty());
         let mut common: Vec<(u32, &str)> =
             measured.next().map(|rounds| rounds.keys().copied().collect()).unwrap_or_default();

@@ -79,7 +79,7 @@ fn of_a_shared_base_case_each_experiment_has_what_was_measured_with_it() {
         store.save_trial(night, &base, &trial(&base, "base")).unwrap();
         store.save_trial(night, build, &trial(build, "dev")).unwrap();
     }
-    let all = store.trials_of_rounds(&nights.map(|night| (night, "base"))).unwrap();
+    let all = store.of_rounds(&nights.map(|night| (night, "base")), |_, trials| trials).unwrap();
     let measured = |trials: &[Trial]| -> Vec<(String, String)> {
         trials.iter().map(|trial| (trial.candidate.clone(), trial.measured_by.clone())).collect()
     };

@@ -139,7 +139,7 @@ fn defect_14_an_older_store_is_brought_into_the_order_of_time_and_keeps_repeated
         let times: Vec<&str> = trials.iter().map(|trial| &trial.started_at[17..]).collect();
         assert_eq!(times, ["05Z", "05.12Z", "05.125Z", "06Z"]);
         // The first store is a copy in memory, to which there is one connection alone.
-        assert_eq!(store.trials_of_rounds(&[("e", "base")]).unwrap()[0].len(), times.len());
+        assert_eq!(store.of_rounds(&[("e", "base")], |_, trials| trials.len()).unwrap()[0], times.len());
         let problems = store.verify().unwrap();
         assert!(
             problems.iter().any(|problem| problem.contains("2 complete trials of it in round 3")),

@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use basecase_analysis::{Counted, Stored, fixture};
+use basecase_analysis::{Counted, JudgedExperiment, Stored, fixture};
 
 use crate::write_history;
 
 /// Writes the history of nights and returns the path of its first page.
-fn written(mut nights: Vec<(Stored, Counted)>, wanted: Option<&str>, place: &Path) -> String {
-    let (chosen, counted) = nights.pop().unwrap();
-    let (_, page) = write_history(&chosen, &counted, Some(&nights), wanted, place).unwrap();
+fn written(nights: Vec<(Stored, Counted)>, wanted: Option<&str>, place: &Path) -> String {
+    let mut nights: Vec<JudgedExperiment> = nights.into_iter().map(JudgedExperiment::from).collect();
+    let chosen = nights.pop().unwrap();
+    let (_, page) = write_history(&chosen, Some(&nights), wanted, place).unwrap();
     fs::read_to_string(page).unwrap()
 }
 
@@ -74,8 +75,8 @@ fn pages_of_steps_that_are_gone_are_removed_and_files_of_others_stay() {
 fn a_folder_of_others_is_left_alone() {
     let place = tempfile::tempdir().unwrap();
     fs::write(place.path().join("index.html"), "of a user").unwrap();
-    let (stored, counted) = fixture::nights(1, 4).remove(0);
-    let refusal = write_history(&stored, &counted, None, None, place.path()).err().unwrap().to_string();
+    let night = JudgedExperiment::from(fixture::nights(1, 4).remove(0));
+    let refusal = write_history(&night, None, None, place.path()).err().unwrap().to_string();
     assert!(refusal.contains("\nhint: name a new or empty directory"), "{refusal}");
     assert_eq!(fs::read_to_string(place.path().join("index.html")).unwrap(), "of a user");
 }
@@ -84,16 +85,16 @@ fn a_folder_of_others_is_left_alone() {
 fn what_was_counted_alone_and_single_runs_have_pages() {
     let place = tempfile::tempdir().unwrap();
     let (experiment, counted) = fixture::counted();
-    let (_, page) =
-        write_history(&(experiment, Vec::new()), &counted, None, None, &place.path().join("counts")).unwrap();
+    let counted = JudgedExperiment::of((experiment, Vec::new())).counting(counted);
+    let (_, page) = write_history(&counted, None, None, &place.path().join("counts")).unwrap();
     let front = fs::read_to_string(page).unwrap();
     assert!(front.contains("more work (") && !front.contains(">speed<"), "{front}");
     let levels: Vec<f64> = (0..20).map(|number| if number < 12 { 0.0 } else { -0.1 }).collect();
     let (mut experiment, trials) = fixture::history(&levels, 1, 0.0005, 5);
     experiment.schedule = None;
-    let none = Counted::default();
+    let single = JudgedExperiment::of((experiment, trials));
     let singles = place.path().join("singles");
-    let (_, page) = write_history(&(experiment, trials), &none, None, Some("l.i0"), &singles).unwrap();
+    let (_, page) = write_history(&single, None, Some("l.i0"), &singles).unwrap();
     let front = fs::read_to_string(page).unwrap();
     assert!(front.contains("Single runs carry no verdict") && front.contains("since pg1812.x10a"), "{front}");
 }

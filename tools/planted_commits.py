@@ -7,7 +7,7 @@ statement calls; with --pairs a later one takes two thirds of it away; with --un
 narrowest range of commits that can be built, with the size that was planted. Ends with 1 where one is not.
 
 usage: planted_commits.py BASECASE FOLDER [--source FOLDER_WITH_SQLITE3_C] [--searches 20] [--pairs 10] [--unchanged 25]
-                          [--in-broken-range 5] [--times 5] [--counts] [--seed 1] [-- WORDS FOR BISECT]
+                          [--in-broken-range 5] [--times 5] [--commits 300] [--counts] [--seed 1] [-- WORDS FOR BISECT]
        planted_commits.py BASECASE FOLDER --check | --published | --postgres [--archive FILE]
        which goes on in FOLDER if it was stopped. --counts decides all but --times by counts.
        e.g. tools/planted_commits.py target/release/basecase /tmp/planted --searches 20 --counts
@@ -80,7 +80,7 @@ def search(arguments, folder, name, kind, by_counts, instructions):
     began, plan_file = time.monotonic(), place / "plan.json"
     if not plan_file.exists():
         turns = planted_turns(kind, instructions)
-        plan = write_planted(place / "repository", arguments.source, f"{arguments.seed} {name}", turns, kind == "in-broken-range")
+        plan = write_planted(place / "repository", arguments.source, f"{arguments.seed} {name}", turns, kind == "in-broken-range", arguments.commits)
         plan_file.write_text(json.dumps(plan))
     plan, wrote_s = json.loads(plan_file.read_text()), time.monotonic() - began
     answer, seconds = searched(arguments.basecase, place, plan["hashes"], arguments, by_counts, kind == "unchanged")
@@ -90,7 +90,7 @@ def search(arguments, folder, name, kind, by_counts, instructions):
         "name": name, "kind": kind, "by": "counts" if by_counts else "time", "places": plan["places"], "words": words,
         "is_right": all(word in ("exact", "range", "none") for word in words),
         "builds": answer.get("builds", {}).get("made"), "failed": answer.get("builds", {}).get("failed"),
-        "allowed": math.floor(2 * math.log2(COMMITS)) * max(1, len(plan["places"])),
+        "allowed": math.floor(2 * math.log2(arguments.commits)) * max(1, len(plan["places"])),
         "is_function_named": [FUNCTION in [each["function"] for each in change.get("movers") or []] for change in changes],
         "ratios": [change["ratio"] for change in changes], "seconds": round(seconds, 1), "writing_seconds": round(wrote_s, 1),
     }
@@ -144,7 +144,7 @@ def search_all(arguments):
         name = f"{kind}-{number}" + ("" if by_counts else "-time")
         rows.append(search(arguments, folder, name, kind, by_counts, instructions))
         print_row(rows[-1])
-        report = {"seed": arguments.seed, "instructions": instructions, "tally": tally(rows), "rows": rows}
+        report = {"seed": arguments.seed, "commits": arguments.commits, "instructions": instructions, "tally": tally(rows), "rows": rows}
         (folder / "tally.json").write_text(json.dumps(report, indent=1))
     for name, total in tally(rows).items():
         print(f"{name}: {total['searches']} searches, {total['exact']} named exactly, "
@@ -186,6 +186,7 @@ def parsed():
     for name in ["searches", "pairs", "unchanged", "in-broken-range", "times"]:
         parser.add_argument(f"--{name}", type=int, default=0)
     parser.add_argument("--counts", action="store_true")
+    parser.add_argument("--commits", type=int, default=COMMITS, help="length of the range [%(default)s]")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--limit", type=int, default=SEARCH_LIMIT_S, help="seconds for one search")
     for name in ["check", "published", "postgres"]:

@@ -75,31 +75,31 @@ def written_file(numbers, number):
     return f"doc/{word}{number}.md", f"Document the {word}", f"# The {word}\n\nNote {number} on the {word}.\n"
 
 
-def drawn_plan(seed, culprits, in_broken_range):
-    """Which of the commits 0 to COMMITS don't compile, and where so many changes are planted. The ends compile."""
+def drawn_plan(seed, culprits, in_broken_range, commits=COMMITS):
+    """Which of the commits 0 to `commits` don't compile, and where so many changes are planted. The ends compile."""
     numbers = random.Random(f"plan {seed}")
-    first = numbers.randrange(2, COMMITS - BROKEN_RANGE)
+    first = numbers.randrange(2, commits - BROKEN_RANGE)
     stretch = range(first, first + BROKEN_RANGE)
-    others = [each for each in range(1, COMMITS) if each not in stretch]
+    others = [each for each in range(1, commits) if each not in stretch]
     broken = set(stretch) | set(numbers.sample(others, round(BROKEN_SHARE * len(others))))
-    whole = [each for each in range(1, COMMITS + 1) if each not in broken]
+    whole = [each for each in range(1, commits + 1) if each not in broken]
     places = [numbers.choice(stretch)] if in_broken_range else sorted(numbers.sample(whole, culprits))
     return {"broken": sorted(broken), "stretch": [stretch[0], stretch[-1]], "places": places}
 
 
-def write_planted(folder, source, seed, turns, in_broken_range=False):
+def write_planted(folder, source, seed, turns, in_broken_range=False, commits=COMMITS):
     """A repository with the loop of `turns[i]` turns from the i-th planted commit on. Returns what is where."""
     text = (source / "sqlite3.c").read_bytes()
-    amalgamation, plan = Amalgamation(text), drawn_plan(seed, len(turns), in_broken_range)
+    amalgamation, plan = Amalgamation(text), drawn_plan(seed, len(turns), in_broken_range, commits)
     numbers, broken, (first, last) = random.Random(f"commits {seed}"), set(plan["broken"]), plan["stretch"]
     planted, halt = dict(zip(plan["places"], turns)), loop_place(text)
-    tagged = set(numbers.sample([each for each in range(1, COMMITS + 1) if each not in broken], TAGS))
+    tagged = set(numbers.sample([each for each in range(1, commits + 1) if each not in broken], TAGS))
     insertions, touching, before = {}, [], None
     with History(folder) as history:
         headers = {name: history.blob((source / name).read_bytes()) for name in HEADERS}
-        notes = {each: written_file(numbers, each) for each in range(1, COMMITS + 1) if numbers.random() < 0.2 and each not in planted}
+        notes = {each: written_file(numbers, each) for each in range(1, commits + 1) if numbers.random() < 0.2 and each not in planted}
         blobs = {each: history.blob(note[2].encode()) for each, note in notes.items()}
-        for number in range(COMMITS + 1):
+        for number in range(commits + 1):
             files, subject = {}, "Import the amalgamation"
             if number == 0:
                 files.update(headers)

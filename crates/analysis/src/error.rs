@@ -1,6 +1,6 @@
 //! Why there is no finding.
 
-use basecase_stats::{HistoryError, WorkError};
+use basecase_stats::{HistoryError, JudgementError, WorkError};
 use thiserror::Error;
 
 /// Why there is no finding.
@@ -67,6 +67,16 @@ pub enum Error {
          --dates the candidates of one experiment are compared; `basecase compare … --rounds 5` measures in rounds"
     )]
     DatesOfSingleRuns,
+    /// An experiment of a history has rounds that cannot be judged.
+    #[error("the rounds of experiment {id} ({name}) cannot be judged: {reason}")]
+    Unjudged {
+        /// Its id.
+        id: String,
+        /// Its name.
+        name: String,
+        /// Why.
+        reason: JudgementError,
+    },
     /// A trial holds an invalid number.
     #[error(transparent)]
     History(#[from] HistoryError),

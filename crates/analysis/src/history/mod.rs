@@ -104,6 +104,9 @@ impl<'a> VersionHistory<'a> {
             |other: &&Results<'_>| names.iter().any(|step| anchors.in_experiment(other, step).is_some());
         let (joined, left_out): (Vec<&Results<'a>>, Vec<_>) =
             others.unwrap_or_default().iter().partition(is_shared);
+        if let Some(unjudged) = [chosen].into_iter().chain(joined.iter().copied()).find_map(refusal) {
+            return Err(unjudged);
+        }
         let misfit = |other: &&Results<'a>| Misfit::of(chosen, &anchors, &names, other);
         let left_out = left_out.iter().map(misfit).collect();
         let versions = versions(chosen, anchors.first, others.map(|_| joined.as_slice()));
@@ -143,6 +146,13 @@ impl<'a> VersionHistory<'a> {
             successors,
         })
     }
+}
+
+/// Why an experiment's rounds have no effects.
+fn refusal(results: &Results<'_>) -> Option<Error> {
+    let Experiment { id, name, .. } = results.experiment;
+    let reason = results.rounds?.refusal.clone()?;
+    Some(Error::Unjudged { id: id.clone(), name: name.clone(), reason })
 }
 
 fn in_rounds<'a>(
@@ -238,8 +248,8 @@ impl<'a> Shift<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
     use crate::rounds::Rounds;
+    use crate::{Stored, fixture};
 
     /// The versions at which changes began in a planted history, each with its step and whether it is slower.
     fn changes(levels: &[f64], seed: u64) -> Vec<(String, String, bool)> {
@@ -274,6 +284,26 @@ mod tests {
         assert!(shown <= 5, "{shown} of 100");
         let shown = (1..=100).filter(|seed| !changes(&[0.0; 2], *seed).is_empty()).count();
         assert!(shown <= 5, "{shown} of 100 with two candidates");
+    }
+
+    #[test]
+    fn an_experiment_that_cannot_be_judged_is_named() {
+        let mut nights: Vec<Stored> = fixture::nights(3, 4).into_iter().map(|(stored, _)| stored).collect();
+        let of_nights = |nights: &[Stored]| {
+            let rounds: Vec<_> =
+                nights.iter().map(|(experiment, trials)| Rounds::of(experiment, trials)).collect();
+            let results: Vec<Results<'_>> = nights
+                .iter()
+                .zip(&rounds)
+                .map(|((experiment, trials), rounds)| Results::of(experiment, trials, rounds.as_ref()))
+                .collect();
+            let (others, chosen) = results.split_at(2);
+            VersionHistory::of(&chosen[0], Some(others), None).err().map(|error| error.to_string())
+        };
+        assert_eq!(of_nights(&nights), None);
+        nights[1].0.schedule.as_mut().unwrap().interim_analyses = vec![8, 5];
+        let said = of_nights(&nights).unwrap();
+        assert!(said.starts_with("the rounds of experiment night1 (nightly) cannot be judged: "), "{said}");
     }
 
     #[test]

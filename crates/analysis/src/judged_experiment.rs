@@ -38,8 +38,7 @@ impl JudgedExperiment {
     /// What its results refer to.
     pub fn basis(&self) -> Basis<'_> {
         let JudgedExperiment { experiment, trials, .. } = self;
-        let rounds =
-            self.verdicts.as_ref().and_then(|verdicts| Rounds::judged(experiment, trials, verdicts.clone()));
+        let rounds = self.verdicts.clone().map(|verdicts| Rounds::judged(experiment, trials, verdicts));
         Basis { judged: self, rounds, counts: Counts::of(experiment, &self.counted) }
     }
 }

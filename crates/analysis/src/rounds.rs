@@ -33,6 +33,7 @@ pub struct Rounds<'a> {
 /// What the rounds of an experiment say, without the trials that say it.
 #[derive(Debug, Clone)]
 pub(crate) struct RoundVerdicts {
+    schedule: Schedule,
     judgement: Judgement,
     refusal: Option<JudgementError>,
     recoveries: Vec<Recovery>,
@@ -41,13 +42,13 @@ pub(crate) struct RoundVerdicts {
 impl RoundVerdicts {
     /// From an experiment and all its trials; `None` if it is not in rounds.
     pub(crate) fn of(experiment: &Experiment, trials: &[Trial]) -> Option<Self> {
-        experiment.schedule.as_ref()?;
+        let schedule = experiment.schedule.clone()?;
         let (judgement, refusal) = match Judgement::of(experiment, trials) {
             Ok(judgement) => (judgement, None),
             Err(error) => (Judgement::default(), Some(error)),
         };
         let recoveries = judgement.recoveries(experiment, trials);
-        Some(RoundVerdicts { judgement, refusal, recoveries })
+        Some(RoundVerdicts { schedule, judgement, refusal, recoveries })
     }
 }
 
@@ -88,21 +89,16 @@ pub struct Level {
 impl<'a> Rounds<'a> {
     /// From an experiment and all its trials; `None` if it is not in rounds.
     pub fn of(experiment: &'a Experiment, trials: &'a [Trial]) -> Option<Self> {
-        Rounds::judged(experiment, trials, RoundVerdicts::of(experiment, trials)?)
+        Some(Rounds::judged(experiment, trials, RoundVerdicts::of(experiment, trials)?))
     }
 
     /// The same of an experiment that is judged.
-    pub(crate) fn judged(
-        experiment: &'a Experiment,
-        trials: &'a [Trial],
-        verdicts: RoundVerdicts,
-    ) -> Option<Self> {
-        let schedule = experiment.schedule.clone()?;
-        let RoundVerdicts { judgement, refusal, recoveries } = verdicts;
+    pub(crate) fn judged(experiment: &'a Experiment, trials: &'a [Trial], verdicts: RoundVerdicts) -> Self {
+        let RoundVerdicts { schedule, judgement, refusal, recoveries } = verdicts;
         let conducts = experiment.steps.iter().map(|step| (step, OnceLock::new())).collect();
         let failed = trials.iter().filter(|trial| is_lost(trial, trials)).cloned().collect();
         let pooled = pooled(experiment, trials);
-        Some(Rounds { schedule, judgement, refusal, pooled, conducts, recoveries, trials, failed })
+        Rounds { schedule, judgement, refusal, pooled, conducts, recoveries, trials, failed }
     }
 
     /// The newest trial of a step on a candidate that failed and was not repeated successfully.

@@ -98,9 +98,7 @@ impl<'a> Pair<'a> {
         if self.left_out.is_empty() {
             return;
         }
-        let mut passes: Vec<u32> = self.base.slices.iter().map(|slice| slice.pass).collect();
-        passes.sort_unstable();
-        passes.dedup();
+        let passes = distinct(self.base.slices.iter().map(|slice| slice.pass));
         if 2 * self.left_out.len() > passes.len() {
             self.left_out.clear();
         }
@@ -114,9 +112,8 @@ impl<'a> Pair<'a> {
 
     /// Leaves out passes in which one side has more slices, because it took longer to finish its step.
     fn leave_out_uneven(&mut self) {
-        self.left_out.extend(self.shares.iter().filter(|(_, share)| share.is_none()).map(|(pass, _)| pass));
-        self.left_out.sort_unstable();
-        self.left_out.dedup();
+        let uneven = self.shares.iter().filter(|(_, share)| share.is_none()).map(|(pass, _)| *pass);
+        self.left_out = distinct(self.left_out.iter().copied().chain(uneven));
     }
 
     /// Means of the base case's slices, one for each slice of the contender.
@@ -249,9 +246,9 @@ fn of<T>(passes: &[(u32, T)], pass: u32) -> Option<&T> {
 
 /// See [`Pair::shares`].
 fn shares(base: &Trial, contender: &Trial) -> Vec<(u32, Option<usize>)> {
-    let side = |trial: &Trial, is_base| trial.slices.iter().map(move |slice| (slice.pass, is_base)).collect();
-    let mut slices: Vec<(u32, bool)> = side(base, true);
-    slices.extend::<Vec<_>>(side(contender, false));
+    let bases = base.slices.iter().map(|slice| (slice.pass, true));
+    let contenders = contender.slices.iter().map(|slice| (slice.pass, false));
+    let mut slices: Vec<(u32, bool)> = bases.chain(contenders).collect();
     // Slices are in the order of time on both sides, which this sort makes use of.
     slices.sort();
     let share = |of_pass: &[(u32, bool)]| {
@@ -282,7 +279,12 @@ fn disturbed(base: &Trial, contender: &Trial, usual: Usual) -> Vec<u32> {
     let by_others = slices.filter(|slice| is_disturbed(slice, usual)).map(|slice| slice.pass);
     let gauges = base.gauges.iter().chain(contender.gauges.iter());
     let stopped = gauges.filter_map(|(name, _)| name.strip_prefix(names::CLIENT_STOPPED_PASS)?.parse().ok());
-    let mut passes: Vec<u32> = by_others.chain(stopped).collect();
+    distinct(by_others.chain(stopped))
+}
+
+/// Each of these passes once, in their order.
+fn distinct(passes: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut passes: Vec<u32> = passes.collect();
     passes.sort_unstable();
     passes.dedup();
     passes

@@ -213,9 +213,10 @@ impl Store {
         self.read(trial::select_counts)
     }
 
-    /// What `make` makes of the trials of several experiments, each given by id and the name of its base case, without trials that were measured together with
-    /// none of its other candidates: those of a base case that many experiments share. They have what verdicts and their causes need, and no
-    /// latencies, samples, statements, tracks, profiles, readings of servers, states or checks.
+    /// What `make` makes of the trials of several experiments, each given by id and the name of its base case; `make` is told which of them.
+    /// Trials that were measured together with none of its other candidates are left out: those of a base case that many experiments share.
+    /// They have what verdicts and their causes need, and no latencies, samples, statements, tracks, profiles, readings of servers, states
+    /// or checks.
     ///
     /// # Errors
     /// When the store cannot be read.

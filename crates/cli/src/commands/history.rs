@@ -1,5 +1,7 @@
 //! `history`: at which versions a step changed.
 
+use std::mem;
+
 use anyhow::Result;
 use basecase_analysis::JudgedExperiment;
 use basecase_model::Experiment;
@@ -12,14 +14,13 @@ use crate::reporter::Reporter;
 
 pub(crate) fn run(arguments: &History) -> Result<()> {
     let store = Store::open_read_only(&arguments.store)?;
-    let (chosen, others) = if arguments.dates {
+    let (mut chosen, others) = if arguments.dates {
         let (chosen, others) = over_dates(&store, arguments.experiment.as_deref())?;
         (chosen, Some(others))
     } else {
         (load_with_counts(&store, arguments.experiment.as_deref())?.into(), None)
     };
-    let counted = chosen.counted.clone().judged_by(arguments.counts_detect);
-    let chosen = chosen.counting(counted);
+    chosen.counted = mem::take(&mut chosen.counted).judged_by(arguments.counts_detect);
     let (others, step) = (others.as_deref(), arguments.step.as_deref());
     let format = arguments.format();
     if format == HistoryFormat::Otava {

@@ -15,7 +15,7 @@ use crate::outcome::StepOutcome;
 use crate::progress::RoleProgress;
 use crate::schedule::Schedule;
 use crate::shared::Shared;
-use crate::turn_gate::{SliceEnd, TurnGate, TurnKind};
+use crate::turn_gate::{SliceEnd, TurnGiver, TurnKind};
 use crate::worker_group::{Collector, Limits, POLL_INTERVAL, Shutdown, WorkerGroup};
 
 /// One candidate's worker group, and how its server is observed.
@@ -115,7 +115,7 @@ pub fn interleave(
 /// The state of one interleaved worker group.
 struct InterleavedGroup<'a> {
     runner: &'a Runner<'a>,
-    turns: &'a TurnGate,
+    turns: TurnGiver<'a>,
     shared: &'a Shared,
     shutdown: Shutdown<'a>,
     finished: Receiver<ThreadMessage>,
@@ -154,7 +154,7 @@ impl<'env> InterleavedGroup<'env> {
         let kind = if runner.chunks_of.is_some() { TurnKind::Chunks } else { TurnKind::Slices };
         let takers = threads.iter().filter(|thread| thread.takes_turns()).count();
         let schedule = shared.schedule.get_or_init(|| Schedule::in_turns(kind, takers));
-        let turns = schedule.turns()?;
+        let turns = TurnGiver(schedule.turns()?);
         let group = &runner.group;
         let collector = group.collector(threads.len());
         Some(InterleavedGroup {

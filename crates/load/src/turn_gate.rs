@@ -1,5 +1,6 @@
 //! Admits the events of one worker group during its turns.
 
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -227,6 +228,24 @@ impl TurnGate {
     }
 }
 
+/// Who gives the turns of a gate. The gate closes when it is dropped, so that no thread waits for the turn of a giver that panicked.
+#[derive(Debug)]
+pub(crate) struct TurnGiver<'a>(pub(crate) &'a TurnGate);
+
+impl Deref for TurnGiver<'_> {
+    type Target = TurnGate;
+
+    fn deref(&self) -> &TurnGate {
+        self.0
+    }
+}
+
+impl Drop for TurnGiver<'_> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicUsize;
@@ -259,7 +278,10 @@ mod tests {
         let base = Instant::now();
         let turns = TurnGate::new(TurnKind::Chunks, 1, base);
         let (slice, pause) = (Duration::from_millis(20), Duration::from_millis(60));
+        // How long it took from the beginning of a slice until its pause was known.
+        let mut delay = Duration::ZERO;
         thread::scope(|scope| {
+            let giver = TurnGiver(&turns);
             scope.spawn(|| {
                 let mut last = None;
                 while let Some(turn) = turns.wait(last) {
@@ -268,17 +290,17 @@ mod tests {
                 turns.leave();
             });
             for number in 1..=2 {
-                assert!(turns.is_idle(PATIENCE) && !turns.is_finished());
+                assert!(giver.is_idle(PATIENCE) && !giver.is_finished());
                 thread::sleep(pause);
                 let began = Instant::now();
-                turns.begin(0, Some(began), SliceEnd::After(slice));
-                assert!(turns.is_idle(PATIENCE));
-                assert!(turns.worked(began) >= slice, "it rests early, and has its time all the same");
+                giver.begin(0, Some(began), SliceEnd::After(slice));
+                delay += began.elapsed();
+                assert!(giver.is_idle(PATIENCE));
+                assert!(giver.worked(began) >= slice, "it rests early, and has its time all the same");
                 // The first pause began with the group, the second with the end of the slice before.
-                assert!(turns.paused() >= pause * number - slice * (number - 1));
-                assert!(turns.paused() + slice * (number - 1) <= base.elapsed());
+                assert!(giver.paused() >= pause * number - slice * (number - 1));
+                assert!(giver.paused() + slice * (number - 1) <= base.elapsed() + delay);
             }
-            turns.end();
         });
         assert!(turns.is_finished());
     }
@@ -288,6 +310,7 @@ mod tests {
         let turns = TurnGate::new(TurnKind::Slices, 3, Instant::now());
         let result = AtomicUsize::new(0);
         thread::scope(|scope| {
+            let giver = TurnGiver(&turns);
             for _ in 0..3 {
                 scope.spawn(|| {
                     let mut last = None;
@@ -298,12 +321,11 @@ mod tests {
                 });
             }
             for turn in 0..100 {
-                assert!(turns.is_idle(PATIENCE));
+                assert!(giver.is_idle(PATIENCE));
                 assert_eq!(result.load(Ordering::Relaxed), 3 * turn);
-                turns.begin(0, None, SliceEnd::Events(0));
+                giver.begin(0, None, SliceEnd::Events(0));
             }
-            assert!(turns.is_idle(PATIENCE));
-            turns.end();
+            assert!(giver.is_idle(PATIENCE));
         });
         assert_eq!(result.into_inner(), 300);
     }

@@ -1,11 +1,14 @@
 //! Worker groups that take turns on two embedded databases: what counts in which slice, and how it ends.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../../process/tests/common/standing.rs"]
 mod standing;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use basecase_client::{Endpoint, Session, sqlite};
@@ -346,4 +349,19 @@ fn servers_without_a_turn_stand_still() {
         server.kill().unwrap();
         server.wait().unwrap();
     }
+}
+
+#[test]
+fn a_panic_of_who_gives_the_turns_is_passed_on_and_leaves_nobody_waiting() {
+    let (sender, ended) = channel();
+    thread::spawn(move || {
+        let pair = Pair::new("2");
+        let mut specs = specs(1, MS, SliceEnd::After(MS)).into_iter().take(3);
+        let go = AtomicBool::new(false);
+        let limits = Limits { stop: &go, time: None };
+        let runners = pair.runners("point-query", [None; 2]);
+        let next = |_: Option<&_>| Some(specs.next().expect("a turn after the last"));
+        sender.send(catch_unwind(AssertUnwindSafe(|| interleave(runners, &limits, next))).is_err()).unwrap();
+    });
+    assert_eq!(ended.recv_timeout(Duration::from_secs(60)), Ok(true));
 }

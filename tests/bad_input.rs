@@ -38,6 +38,7 @@ fn a_typo_of_a_config_is_found_before_builds_are_had_or_left_out() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of mistakes and what is said of them")]
 fn candidates_that_do_not_exist() {
     let sandbox = Sandbox::new();
     assert_snapshot!(compare(&sandbox, &["postgers:17.11"]), @r#"
@@ -350,6 +351,7 @@ fn experiment_files_that_cannot_be_understood() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of mistakes and what is said of them")]
 fn stores_that_are_none() {
     let sandbox = Sandbox::new();
     assert_snapshot!(refused(&sandbox, &["report", "none.sqlite"]), @r#"
@@ -598,6 +600,7 @@ fn assert_no_file_holds_the_password(folder: &Path) {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of mistakes and what is said of them")]
 fn servers_of_the_user_that_cannot_be_used() {
     let sandbox = Sandbox::new();
     let instance = own_server(&sandbox, "postgres:17.11", Transport::published(Dbms::Postgres), &[]);

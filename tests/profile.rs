@@ -17,6 +17,7 @@ fn trials(sandbox: &Sandbox) -> Vec<Trial> {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story from its beginning to its end")]
 fn steps_run_a_second_time_and_their_stacks_are_drawn() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.path().join("custom.conf"), "plan_cache_mode = force_custom_plan\n").unwrap();

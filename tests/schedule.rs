@@ -38,6 +38,7 @@ fn points() -> Vec<(Vec<Point>, u64)> {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story from its beginning to its end")]
 fn who_runs_when_and_from_which_data_follows_from_the_seed_wherever_it_was_killed() {
     let sandbox = Sandbox::new();
     let store = sandbox.path().join("s.sqlite");

@@ -155,6 +155,7 @@ fn refuses(scheme: &str, address: &str, expected: &str, what: &str) {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of servers and how they fall silent")]
 fn defect_15_a_server_that_does_not_let_a_session_begin_is_given_up_in_time() {
     let late = "did not begin within 1 s";
     let http = |stream: &mut TcpStream| stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");

@@ -90,6 +90,7 @@ fn printed(command: &mut Command) -> (Option<i32>, String, String) {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story from its beginning to its end")]
 fn two_nodes_measure_one_experiment_through_the_deaths_of_a_node_and_of_the_coordinator() {
     let Some(mut cluster) = Cluster::start(2) else { return };
     let mut first = Coordinator::start(&cluster, "first.log");

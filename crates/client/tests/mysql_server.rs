@@ -102,6 +102,7 @@ fn text_and_prepared_count_alike() {
 
 #[test]
 #[ignore = "needs a server"]
+#[expect(clippy::too_many_lines, reason = "a table of all types")]
 fn columns_of_all_types() {
     let mut session = session();
     session.query("drop table if exists kinds").unwrap();
@@ -305,6 +306,7 @@ fn killed_statements_and_connections() {
 
 #[test]
 #[ignore = "needs a server"]
+#[expect(clippy::too_many_lines, reason = "a table of logins")]
 fn logins() {
     let mut control = session();
     let ((major, minor), is_mariadb) = version(&mut control);

@@ -16,6 +16,7 @@ const MS: Duration = Duration::from_millis(1);
 
 /// The Insert Benchmark on both databases, in chunks, each as if it were alone.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story from its beginning to its end")]
 fn a_step_with_an_end_is_done_in_chunks() {
     let folder = tempfile::tempdir().unwrap();
     let endpoints = ["a", "b"].map(|name| {

@@ -1,5 +1,5 @@
 //! Worker groups that take turns on two embedded databases: what counts in which slice, and how it ends.
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../../process/tests/common/standing.rs"]
 mod standing;

@@ -83,25 +83,33 @@ impl Range {
                 format!("begin with a commit that `git log --first-parent {last}` lists"),
             ));
         }
-        let within = format!("{base}..{to}");
-        let mut chosen = vec!["--first-parent", "--reverse", &within];
-        if !paths.is_empty() {
-            chosen.push("--");
-            chosen.extend(paths.iter().map(String::as_str));
-        }
         let mut commits = repository.log(&["-1", &base])?;
-        let mut touching = repository.log(&chosen)?;
-        let left_out = all.len().saturating_sub(touching.len());
-        // The end stays what the user named, although it may equal the commit before it.
-        let end = all
-            .into_iter()
-            .next_back()
-            .filter(|end| touching.last().is_none_or(|last| last.hash != end.hash));
-        let left_out = left_out.saturating_sub(usize::from(end.is_some()));
-        touching.extend(end);
+        let (touching, left_out) = touching(repository, &format!("{base}..{to}"), all, paths)?;
         commits.extend(touching);
         Ok(Range { text: text.to_owned(), commits, start, left_out })
     }
+}
+
+/// Those of `all` the commits of a range that touch some of `paths`, with its end, and how many are left out.
+fn touching(
+    repository: &Repository<'_>,
+    range: &str,
+    all: Vec<Commit>,
+    paths: &[String],
+) -> Result<(Vec<Commit>, usize), RepositoryError> {
+    let mut chosen = vec!["--first-parent", "--reverse", range];
+    if !paths.is_empty() {
+        chosen.push("--");
+        chosen.extend(paths.iter().map(String::as_str));
+    }
+    let mut touching = repository.log(&chosen)?;
+    let left_out = all.len().saturating_sub(touching.len());
+    // The end stays what the user named, although it may equal the commit before it.
+    let end =
+        all.into_iter().next_back().filter(|end| touching.last().is_none_or(|last| last.hash != end.hash));
+    let left_out = left_out.saturating_sub(usize::from(end.is_some()));
+    touching.extend(end);
+    Ok((touching, left_out))
 }
 
 fn short(hash: &str) -> &str {

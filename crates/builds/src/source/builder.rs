@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
-use basecase_model::{Dbms, hexadecimal};
+use basecase_model::{Dbms, Version, hexadecimal};
 use basecase_process::tree_copy::{self, FileOwner, Zeros};
 use basecase_process::{Account, PrivateFolder, act, folder_in};
 use sha2::{Digest, Sha256};
@@ -139,15 +139,8 @@ impl Builder {
             self.toolchain.need("git", "git")?;
         }
         let kinds = SourceKind::of(*dbms);
-        let has_library = |name: &str| self.toolchain.has_library(name);
-        let configuration = |kind: SourceKind| {
-            let mut arguments = order.configure.clone();
-            if order.is_incremental && kind == SourceKind::Postgres {
-                arguments.extend(POSTGRES_INCREMENTAL.map(str::to_owned));
-            }
-            Table::of(kind)?.configuration(kind, &numbers, &order.setup, &has_library, &arguments)
-        };
-        let configurations: Vec<_> = kinds.iter().map(|kind| (*kind, configuration(*kind))).collect();
+        let configuration = |kind: &SourceKind| (*kind, self.configuration(order, *kind, &numbers));
+        let configurations: Vec<_> = kinds.iter().map(configuration).collect();
         if configurations.iter().all(|(_, made)| made.is_err()) {
             // The first kind is the common one.
             let first = configurations.into_iter().next();
@@ -181,6 +174,21 @@ impl Builder {
             configurations,
             hash,
         })
+    }
+
+    /// How a tree of this kind and branch is configured.
+    fn configuration(
+        &self,
+        order: &SourceOrder,
+        kind: SourceKind,
+        branch: &Version,
+    ) -> Result<Configuration, CompileError> {
+        let has_library = |name: &str| self.toolchain.has_library(name);
+        let mut arguments = order.configure.clone();
+        if order.is_incremental && kind == SourceKind::Postgres {
+            arguments.extend(POSTGRES_INCREMENTAL.map(str::to_owned));
+        }
+        Table::of(kind)?.configuration(kind, branch, &order.setup, &has_library, &arguments)
     }
 
     /// Debian's source of `version`; for a branch, the newest.

@@ -170,20 +170,11 @@ impl Probes {
                 return Ok(Some(Outcome::CouldNotRun));
             }
             if !compiled? {
-                let skipped = search.skipped().iter().filter(|(number, _)| probe.numbers.contains(number));
-                for (number, reason) in skipped {
-                    let name = search.candidates().swap_remove(*number);
-                    note_skipped(&name, reason, reporter);
-                }
+                note_skipped_of(&probe, search, reporter);
                 continue;
             }
             if let Some(ahead) = &ahead {
-                let mut next = search.ahead();
-                if next.iter().any(CandidateSpec::is_incremental) {
-                    // They are compiled in one folder, one after the other.
-                    next.truncate(1);
-                }
-                ahead.order(&next);
+                order_next(search, ahead);
             }
             let candidate = probe.candidate;
             if let Some(twin) = self.twin(search, &probe) {
@@ -283,6 +274,25 @@ impl Probes {
             counts.share(*twin, *candidate);
         }
         counts
+    }
+}
+
+/// Compiles what the search is likely to try next, while this probe is measured.
+fn order_next(search: &Search, ahead: &BuildAhead) {
+    let mut next = search.ahead();
+    if next.iter().any(CandidateSpec::is_incremental) {
+        // They are compiled in one folder, one after the other.
+        next.truncate(1);
+    }
+    ahead.order(&next);
+}
+
+/// Says which candidates of a probe are skipped.
+fn note_skipped_of(probe: &Probe, search: &Search, reporter: &Reporter) {
+    let skipped = search.skipped().iter().filter(|(number, _)| probe.numbers.contains(number));
+    for (number, reason) in skipped {
+        let name = search.candidates().swap_remove(*number);
+        note_skipped(&name, reason, reporter);
     }
 }
 

@@ -1,7 +1,8 @@
 //! What identifies the results of a plan.
 
-use basecase_model::{CandidateFacts, Cell, HostFacts, PROTOCOL_REVISION, hexadecimal};
+use basecase_model::{CandidateFacts, Cell, Dbms, HostFacts, PROTOCOL_REVISION, hexadecimal};
 use basecase_server::{Plant, Transport};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::transport_name;
@@ -71,20 +72,8 @@ fn cells_of(
             parameters["protocol"] = protocol;
         }
         if request.protocol.is_counts() {
-            // Sessions that load the library themselves have another allocator, which is up to a per cent of the work.
-            if build.dbms.is_embedded() {
-                parameters["sessions"] = "forked".into();
-            }
-            // With one load for all starts, its luck was in no interval.
-            if request.workload.is_chain() {
-                parameters["loads"] = "each start".into();
-            }
-            // When old versions of rows are removed decides how much it is to write.
-            if build.dbms.has_threads() && request.workload.changes_rows(&steps[number].facts) {
-                parameters["purge"] = "held".into();
-                // Pages of a cold index are read, or what changes in them is buffered, as it happens.
-                parameters["indexes"] = "warm".into();
-            }
+            let changes_rows = request.workload.changes_rows(&steps[number].facts);
+            add_parameters_of_counts(&mut parameters, build.dbms, request.workload.is_chain(), changes_rows);
         }
         parameters
     };
@@ -102,6 +91,24 @@ fn cells_of(
             protocol_revision: PROTOCOL_REVISION,
         })
         .collect()
+}
+
+/// How the work of a step is counted, beside what decides how long it takes.
+fn add_parameters_of_counts(parameters: &mut Value, dbms: Dbms, is_chain: bool, changes_rows: bool) {
+    // Sessions that load the library themselves have another allocator, which is up to a per cent of the work.
+    if dbms.is_embedded() {
+        parameters["sessions"] = "forked".into();
+    }
+    // With one load for all starts, its luck was in no interval.
+    if is_chain {
+        parameters["loads"] = "each start".into();
+    }
+    // When old versions of rows are removed decides how much it is to write.
+    if dbms.has_threads() && changes_rows {
+        parameters["purge"] = "held".into();
+        // Pages of a cold index are read, or what changes in them is buffered, as it happens.
+        parameters["indexes"] = "warm".into();
+    }
 }
 
 /// Two candidates whose results could not be told apart.

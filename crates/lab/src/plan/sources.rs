@@ -81,7 +81,12 @@ pub(super) fn sources(
         });
         memory.push(needed);
     }
-    let needed = together(&memory);
+    refuse_beyond_memory(request, together(&memory), host)?;
+    Ok((sources, memory))
+}
+
+/// Refuses servers that need more memory than there is where all run at the same time.
+fn refuse_beyond_memory(request: &Request, needed: u64, host: Host) -> Result<()> {
     if request.protocol.needs_all_at_once(request.workload.as_ref()) && needed > host.memory_bytes {
         bail!(
             "the servers of a round run at the same time and may take {} MiB of memory together, and {}\nhint: lower what each takes, as with --set shared_buffers=1GB or --set innodb_buffer_pool_size=1G, or compare fewer candidates at once",
@@ -89,7 +94,7 @@ pub(super) fn sources(
             host.memory_text()
         );
     }
-    Ok((sources, memory))
+    Ok(())
 }
 
 /// What the data of a request takes of the disk, and what there is.

@@ -93,6 +93,7 @@ fn instance(folder: &Path, build: &Build, engine: Engine, settings: &str, transp
 }
 
 /// Looks at everything that a served server tells, with this many rows. Returns how it settled.
+#[expect(clippy::too_many_lines, reason = "one story from its beginning to its end")]
 fn look(build: &Build, engine: Engine, settings: &str, rows: u32) -> Settled {
     let folder = directory();
     let served = started(folder.path(), build, engine, settings, Transport::Loopback);

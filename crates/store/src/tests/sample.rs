@@ -87,6 +87,7 @@ pub(crate) fn cell(step: &str) -> Cell {
 }
 
 /// A complete trial of `cell`, distinguished by `number`.
+#[expect(clippy::too_many_lines, reason = "every field has a value")]
 pub(crate) fn trial(cell: &Cell, number: u32) -> Trial {
     let mut service = Histogram::new();
     for latency_ns in [100_000, 200_000, u64::from(number) * 1_000] {

@@ -80,21 +80,33 @@ impl<B: Bench> Run<'_, B> {
                 state
             }
         };
+        self.keep_as_image(candidate, deployment, &slot, &state)?;
+        self.loaded_for.insert(index, self.round);
+        let in_round = self.loading.in_round.get_or_insert_default();
+        *in_round += self.bench.now() - began;
+        Ok(true)
+    }
+
+    /// Lets what was loaded settle, stops the server, and keeps its data as the candidate's image.
+    fn keep_as_image(
+        &mut self,
+        candidate: &Candidate,
+        mut deployment: B::Deployment,
+        slot: &Path,
+        state: &State,
+    ) -> Result<()> {
         let settled = self.settle(candidate, &mut deployment)?;
-        if let Some(warning) = unrest(plan.settle, &settled) {
+        if let Some(warning) = unrest(self.plan.settle, &settled) {
             self.note(&format!("{}, image: {warning}", candidate.facts.name));
         }
         self.phase(candidate, Phase::Keep);
         if let Some(note) = deployment.stop() {
             self.note(&note);
         }
-        move_data(&slot, &image)?;
+        let image = image_of(candidate);
+        move_data(slot, &image)?;
         write_round(&image, self.round)?;
-        write_state(&image, &state)?;
-        self.loaded_for.insert(index, self.round);
-        let in_round = self.loading.in_round.get_or_insert_default();
-        *in_round += self.bench.now() - began;
-        Ok(true)
+        write_state(&image, state)
     }
 }
 

@@ -85,7 +85,7 @@ pub(crate) fn interleave_step(
     step: Together<'_>,
     begins: &mut dyn FnMut(Vec<Arc<Progress>>),
 ) -> Result<Option<Interleaved>> {
-    let Together { number, round, most_work, experience, .. } = step;
+    let Together { number, round, .. } = step;
     let stop = step.limits.stop;
     let place = |position: usize| Place { round, pass: 0, position: position as u32 };
     let began = Instant::now();
@@ -109,14 +109,7 @@ pub(crate) fn interleave_step(
         }
     }
     begins(groups.iter().map(WorkerGroup::progress).collect());
-    let settings = SliceSettings {
-        base: all_running.iter().position(|running| running.candidate == 0).unwrap_or(0),
-        slice: plan.slice,
-        experience,
-        most_work,
-        most_sessions: most_sessions(plan, all_running, number),
-        timing: plan.timing,
-    };
+    let settings = slice_settings(plan, all_running, &step);
     let mut scheduler = scheduler(plan, &step, all_running.len(), chunk, settings);
     let runners = all_running
         .iter()
@@ -142,6 +135,21 @@ pub(crate) fn interleave_step(
     let mut trials = conclude_all(plan, turns.collect(), is_broken_off, stop);
     trials.iter_mut().for_each(|(_, trial)| trial.gauges.extend(surroundings.clone()));
     Ok(Some(Interleaved { trials, is_broken_off }))
+}
+
+fn slice_settings(
+    plan: &Plan,
+    all_running: &[&mut RunningCandidate<LiveDeployment>],
+    step: &Together<'_>,
+) -> SliceSettings {
+    SliceSettings {
+        base: all_running.iter().position(|running| running.candidate == 0).unwrap_or(0),
+        slice: plan.slice,
+        experience: step.experience,
+        most_work: step.most_work,
+        most_sessions: most_sessions(plan, all_running, step.number),
+        timing: plan.timing,
+    }
 }
 
 /// How many sessions each connection of a step has at most in a round. Where there are many connections, each is a draw. An embedded dbms

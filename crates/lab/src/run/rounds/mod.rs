@@ -91,12 +91,8 @@ impl<'a, B: Bench> Run<'a, B> {
             round_of(self, &mut open_comparisons, &steps)?;
             self.pass_time(&mut open_comparisons, false)?;
             let seconds = (self.bench.now() - round_began).as_secs_f64();
-            let without_loading = seconds - self.loading.in_round.unwrap_or_default().as_secs_f64();
             self.loading.of_last = self.loading.in_round.or(self.loading.of_last);
-            let share = (self.most_work.as_secs_f64() / self.plan.timing.of(WORK).as_secs_f64()).min(1.0);
-            let shortened = self.usual_seconds(&open_comparisons, &steps) * share;
-            let fixed_seconds = (without_loading - shortened).max(0.0);
-            let done = Done { round, steps, seconds: without_loading, fixed_seconds };
+            let done = self.done(&open_comparisons, round, steps, seconds);
             if self.is_stopped() {
                 return Ok(());
             }
@@ -106,6 +102,14 @@ impl<'a, B: Bench> Run<'a, B> {
             last = Some(done);
         }
         Ok(())
+    }
+
+    /// The round of these steps that took so long, with loading.
+    fn done(&self, open_comparisons: &OpenComparisons, round: u32, steps: Vec<usize>, seconds: f64) -> Done {
+        let seconds = seconds - self.loading.in_round.unwrap_or_default().as_secs_f64();
+        let share = (self.most_work.as_secs_f64() / self.plan.timing.of(WORK).as_secs_f64()).min(1.0);
+        let shortened = self.usual_seconds(open_comparisons, &steps) * share;
+        Done { round, steps, seconds, fixed_seconds: (seconds - shortened).max(0.0) }
     }
 
     /// What the rounds so far tell of each step.

@@ -80,5 +80,24 @@ mod tests {
         let of_100 = |number: u32| Some((100 - 10 * u64::from(number)) as u32 * S);
         assert_eq!(rounds(20 * S, LOADS, of_100), [0]);
         assert_eq!(rounds(15 * S, LOADS, of_100), [0, 2]);
+        let left = |left| Some(left * S);
+        let loads = Loads { count: 1, wanted: LOADS, rounds_since: 2, last: S, round: S, left: left(5) };
+        assert!(
+            loads.is_due() && !Loads { left: left(4), ..loads }.is_due(),
+            "what would fit five times fits"
+        );
+    }
+    #[test]
+    fn what_is_loaded_for_the_first_round_is_not_loaded_again_in_it() {
+        let loads = Loads {
+            count: 1,
+            wanted: LOADS,
+            rounds_since: 2,
+            last: Duration::ZERO,
+            round: 10 * S,
+            left: None,
+        };
+        assert!(loads.is_due());
+        assert!(!Loads { count: 0, ..loads }.is_due() && !Loads { rounds_since: 0, ..loads }.is_due());
     }
 }

@@ -509,6 +509,7 @@ mod tests {
             assert!(pass.iter().all(|spec| spec.pass == Some(number as u32)));
             let runners: Vec<usize> = pass.iter().map(|spec| spec.runner).collect();
             assert!(runners == [0, 1, 1, 0] || runners == [1, 0, 0, 1], "{runners:?}");
+            assert_eq!(runners, Orders::new(7).pass("step", number, 2), "by the number of the pass");
         }
         assert!(kept.iter().all(|spec| spec.end == SliceEnd::After(30 * MS) && spec.settle == SETTLE));
     }

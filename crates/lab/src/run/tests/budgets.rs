@@ -46,6 +46,17 @@ fn the_calendar_is_kept_after_each_round() {
 }
 
 #[test]
+fn a_budget_that_ends_counts_whole_in_each_run() {
+    let scenario = within(50.0);
+    let laboratory = Laboratory::new();
+    for runs in 1..=2 {
+        laboratory.run(&scenario, &mut undecided(0.2, 0.2)).unwrap();
+        let passed_seconds = laboratory.experiment(&scenario).calendar_time.unwrap().passed_seconds;
+        assert_eq!(passed_seconds, 50.0 * f64::from(runs));
+    }
+}
+
+#[test]
 fn no_round_begins_that_would_end_after_the_budget_with_the_load_before_it() {
     for tenths in 160..180 {
         let budget_s = f64::from(tenths) / 10.0;

@@ -378,6 +378,8 @@ fn length_at(rate: f64, shortest: Duration, timing: Timing) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     /// The slices of a step whose two candidates do so many operations per second.
@@ -416,8 +418,13 @@ mod tests {
 
     /// Of two candidates whose sessions are opened anew.
     fn specs_of_sessions(writes: bool, rate: f64) -> Vec<SliceSpec> {
+        specs_of_at_most(24, writes, rate)
+    }
+
+    /// The same with at most so many sessions.
+    fn specs_of_at_most(most_sessions: u32, writes: bool, rate: f64) -> Vec<SliceSpec> {
         let step = StepFacts { writes, threads: Some(1), ..StepFacts::EMPTY };
-        let settings = SliceSettings { most_sessions: 24, ..SETTINGS };
+        let settings = SliceSettings { most_sessions, ..SETTINGS };
         let scheduler = SliceScheduler::new(Orders::new(7), "step".into(), 2, &step, false, settings);
         specs_at(scheduler, |_| rate, Duration::ZERO)
     }
@@ -462,8 +469,22 @@ mod tests {
     }
 
     #[test]
+    fn no_connection_has_more_sessions_than_it_may_have() {
+        for most in 1..=4 {
+            let specs = specs_of_at_most(most, false, 50_000.0);
+            let sessions: BTreeSet<u32> = specs.iter().map(|spec| spec.session).collect();
+            assert!(sessions.into_iter().eq(0..most), "{most}");
+            assert_eq!(
+                specs.iter().filter_map(|spec| spec.pass).max(),
+                Some(24),
+                "the last has the other passes"
+            );
+        }
+    }
+
+    #[test]
     fn slow_steps_have_one_session() {
-        assert!(specs_of_sessions(false, 15.0).iter().all(|spec| spec.session == 0));
+        assert!(specs_of_sessions(false, 20.0).iter().all(|spec| spec.session == 0));
         assert!(specs_of_sessions(false, 40.0).iter().any(|spec| spec.session > 0));
     }
 
@@ -535,10 +556,17 @@ mod tests {
 
     /// Passes and sessions of a step that scatters like this: standard deviations of passes, sessions and starts.
     fn allocation(sds: [f64; 3], most_sessions: u32, most_work: Duration) -> (u32, u32) {
+        let experience = Some(experience(sds));
+        allocation_by(SliceSettings { experience, most_work, most_sessions, ..SETTINGS })
+    }
+
+    fn experience(sds: [f64; 3]) -> Experience {
         let [pass, session, start] = sds.map(|sd| sd * sd);
         let variances = StepVariances { pass, session, start };
-        let experience = Experience { variances, fixed_time: Duration::from_secs(3) };
-        let settings = SliceSettings { experience: Some(experience), most_work, most_sessions, ..SETTINGS };
+        Experience { variances, fixed_time: Duration::from_secs(3) }
+    }
+
+    fn allocation_by(settings: SliceSettings) -> (u32, u32) {
         let step = StepFacts { threads: Some(1), ..StepFacts::EMPTY };
         let scheduler = SliceScheduler::new(Orders::new(7), "step".into(), 2, &step, false, settings);
         let specs = specs_at(scheduler, |_| 1e6, Duration::ZERO);
@@ -558,6 +586,17 @@ mod tests {
         let (passes, sessions) = allocation([0.1, 0.001, 0.01], 24, MOST_WORK);
         assert!(passes >= 10 * (sessions - 1), "passes scatter: {passes} of {sessions}");
         assert_eq!(allocation([0.01, 0.01, 0.5], 24, MOST_WORK).1, 3, "fewest passes, in sessions of two");
+    }
+
+    #[test]
+    fn slices_that_wait_for_a_quiet_machine_have_few_passes_whatever_scatters() {
+        let passes = |slice, experience| {
+            let settings = SliceSettings { slice: Some(slice), experience, ..SETTINGS };
+            allocation_by(settings).0
+        };
+        let scattered = Some(experience([0.2, 0.0, 0.0]));
+        assert_eq!(passes(LONG, scattered), passes(LONG, None));
+        assert!(passes(LONG, scattered) < passes(LONG - MS, scattered));
     }
 
     #[test]

@@ -84,6 +84,6 @@ mod tests {
     #[test]
     fn only_whole_rounds_are_measured() {
         assert_eq!([whole_rounds(100.0, 30.0), whole_rounds(20.0, 30.0)], [3, 0]);
-        assert_eq!(whole_rounds(100.0, 0.0), u32::MAX);
+        assert_eq!([whole_rounds(100.0, 0.0), whole_rounds(0.0, 0.0)], [u32::MAX; 2]);
     }
 }

@@ -88,7 +88,38 @@ fn verdicts_and_what_is_left_are_told_with_each_round() {
         assert!(standing.rounds.is_none_or(|all| all > done as u32 + 1), "{standing:?}");
         assert!(standing.seconds_left.is_some_and(|left| left > 0.0 && left < 1000.0), "{standing:?}");
     }
-    assert!(told.ended[..4].iter().any(|standing| standing.rounds.is_some()), "{:?}", told.ended);
+    let ends = told.ended[..4]
+        .iter()
+        .zip(1..)
+        .filter_map(|(standing, done)| Some((standing.rounds? - done, standing)));
+    let ends: Vec<(u32, &Standing)> = ends.collect();
+    assert!(!ends.is_empty(), "{:?}", told.ended);
+    for (rounds, standing) in ends {
+        assert_eq!(
+            standing.seconds_left,
+            Some(f64::from(rounds) * 4.0),
+            "two steps of two seconds: {standing:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_faster_and_what_is_equal_are_told_as_that() {
+    for (slower, faster, unchanged) in [(-0.5, 2, 0), (0.0, 0, 2)] {
+        let laboratory = Laboratory::new();
+        let scenario = in_rounds(40);
+        let plan = laboratory.plan(&scenario);
+        let mut told = Standings::default();
+        let mut fake = slower_by(slower);
+        let (stop, mut store) = (fake.stop(), laboratory.store());
+        run_on(&mut fake, &plan, &mut store, scenario.options.clone(), &stop, &mut told).unwrap();
+        let last = told.ended.last().unwrap();
+        assert_eq!(
+            (last.faster, last.unchanged, last.slower, last.open),
+            (faster, unchanged, 0, 0),
+            "{last:?}"
+        );
+    }
 }
 
 #[test]

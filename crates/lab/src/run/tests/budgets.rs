@@ -57,6 +57,17 @@ fn a_budget_that_ends_counts_whole_in_each_run() {
 }
 
 #[test]
+fn a_budget_that_has_passed_buys_one_round_more_each_time() {
+    let laboratory = Laboratory::new();
+    // Not even the round of the first verdict begins then.
+    for round in 0..6 {
+        let mut fake = undecided(0.2, 0.2);
+        laboratory.run(&within(0.001), &mut fake).unwrap();
+        assert!(turns(&fake.calls()).iter().all(|(_, measured)| *measured == round), "{round}");
+    }
+}
+
+#[test]
 fn no_round_begins_that_would_end_after_the_budget_with_the_load_before_it() {
     for tenths in 160..180 {
         let budget_s = f64::from(tenths) / 10.0;

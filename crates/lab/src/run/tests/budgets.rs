@@ -25,8 +25,13 @@ fn undecided(noise_of_reads: f64, noise_of_writes: f64) -> Fake {
 
 /// How much work the turns of the first round were allowed.
 fn first_work(calls: &[Call]) -> Duration {
+    work_in(calls, 0)
+}
+
+/// The same of another round.
+fn work_in(calls: &[Call], wanted: u32) -> Duration {
     let of_turns = |call: &Call| match call {
-        Call::Turns { most_work, .. } => Some(*most_work),
+        Call::Turns { round, most_work, .. } if *round == wanted => Some(*most_work),
         _ => None,
     };
     calls.iter().find_map(of_turns).unwrap()
@@ -93,8 +98,22 @@ fn a_short_budget_shortens_work_before_it_costs_the_first_verdict() {
         first_work(&fake.calls())
     };
     assert!(work(400.0) > WORK, "a long one has room for more: {:?}", work(400.0));
+    assert_eq!(work(200.0), Duration::from_secs(5), "half of it, in four turns of each of five rounds");
     let short = work(65.0);
     assert!(short < WORK && short > WORK / 5, "{short:?}");
+}
+
+#[test]
+fn what_was_no_work_in_a_round_is_expected_of_the_next() {
+    let mut fake = undecided(0.2, 0.2);
+    // Rounds of 16 s after loads of 8 s. Work and warm-up of both steps usually take 18.2 s.
+    fake.seconds = 4.0;
+    Laboratory::new().run(&within(100.0), &mut fake).unwrap();
+    let share_in = |round| work_in(&fake.calls(), round).as_secs_f64() / WORK.as_secs_f64();
+    // Each of five rounds has 20 s. As long as nothing is known, a quarter is taken to be no work.
+    assert!((share_in(0) - 15.0 / 18.2).abs() < 1e-6, "{}", share_in(0));
+    // Each of the four others has 19 s, and 1 s was no work.
+    assert!((share_in(1) - 18.0 / 18.2).abs() < 1e-6, "{}", share_in(1));
 }
 
 #[test]

@@ -52,13 +52,18 @@ fn a_clear_change_is_decided_at_the_first_look_and_no_change_takes_more() {
 struct Standings {
     begun: Vec<Standing>,
     ended: Vec<Standing>,
+    /// Steps that are decided after each round, and those that are open.
+    decided: Vec<(usize, usize)>,
 }
 
 impl Observer for Standings {
     fn notice(&mut self, event: Event<'_>) {
         match event {
             Event::RoundBegins { standing, .. } => self.begun.push(standing),
-            Event::RoundEnds { standing, .. } => self.ended.push(standing),
+            Event::RoundEnds { standing, decided, open, .. } => {
+                self.ended.push(standing);
+                self.decided.push((decided, open));
+            }
             _ => {}
         }
     }
@@ -77,6 +82,7 @@ fn verdicts_and_what_is_left_are_told_with_each_round() {
     run_on(&mut fake, &plan, &mut store, scenario.options.clone(), &stop, &mut told).unwrap();
     // Both steps are decided at the first interim analysis, after five rounds.
     assert_eq!((told.begun.len(), told.ended.len()), (5, 5));
+    assert_eq!(told.decided, [(0, 2), (0, 2), (0, 2), (0, 2), (2, 0)]);
     let (first, last) = (told.begun[0], told.ended[4]);
     let nothing = Standing { open: 2, seconds_left: first.seconds_left, ..Standing::default() };
     assert_eq!(first, nothing);

@@ -129,6 +129,8 @@ pub(crate) struct Fake {
     pub(crate) seconds: f64,
     /// How long a step takes that is executed and not measured.
     pub(crate) unmeasured_seconds: f64,
+    /// How long it takes to start a candidate.
+    pub(crate) opening_seconds: f64,
 }
 
 impl Fake {
@@ -148,6 +150,7 @@ impl Fake {
             speed: Box::new(speed),
             seconds: 1.0,
             unmeasured_seconds: 0.0,
+            opening_seconds: 0.0,
         }
     }
 
@@ -350,6 +353,7 @@ impl Bench for Fake {
         let name = candidate.facts.name.0.clone();
         let place = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
         self.call(Call::Open { candidate: name.clone(), directory: place, is_fresh: content.is_fresh() })?;
+        self.pass(self.opening_seconds);
         let is_open = self.machine.borrow().open.iter().any(|open| open == directory);
         ensure!(!is_open, "{} is in use", directory.display());
         content.bring()?;

@@ -91,6 +91,21 @@ fn no_round_begins_that_would_end_after_the_budget_with_the_load_before_it() {
 }
 
 #[test]
+fn what_a_round_takes_beside_its_turns_is_expected_of_the_next() {
+    for budget_s in [40.0, 40.5, 41.0, 41.5, 42.0, 42.5, 43.0, 43.5] {
+        let mut fake = undecided(0.2, 0.2);
+        fake.opening_seconds = 1.0;
+        let began = fake.now();
+        let mut scenario = Scenario { workload: steps_of(&["point-query"]), ..within(budget_s) };
+        scenario.options.loads = Some(1);
+        Laboratory::new().run(&scenario, &mut fake).unwrap();
+        let took = (fake.now() - began).as_secs_f64();
+        let rounds = turns(&fake.calls()).len();
+        assert!(rounds > 5 && took <= budget_s + 1e-6, "{took} s of {budget_s} s for {rounds} rounds");
+    }
+}
+
+#[test]
 fn a_short_budget_shortens_work_before_it_costs_the_first_verdict() {
     let work = |budget_s: f64| {
         let mut fake = undecided(0.2, 0.2);

@@ -6,6 +6,7 @@ use basecase_model::{CalendarTime, Cell, CountEngine, CountWindow, OperationClas
 use basecase_stats::{JudgedMetric, Judgement};
 
 use super::super::bench::Bench as _;
+use super::super::fake::Mishap;
 use super::super::rounds::slice_scheduler::Experience;
 use super::*;
 use crate::observer::Standing;
@@ -473,4 +474,46 @@ fn data_is_loaded_anew_within_the_rounds_and_trials_say_for_which() {
     let mut fake = slower_by(0.5);
     laboratory.run(&scenario, &mut fake).unwrap();
     assert_eq!(loads(&fake.calls()), [0], "one, because the user wants one");
+}
+
+#[test]
+fn data_is_deleted_at_the_end_unless_it_is_to_be_kept_or_the_run_was_stopped() {
+    for make in [in_rounds, in_chains] {
+        let leaves_data = |keep_data: bool, stops: bool| {
+            let (laboratory, mut scenario) = (Laboratory::new(), make(5));
+            scenario.options.keep_data = keep_data;
+            scenario.options.most_rounds = Some(2);
+            let mut fake = slower_by(0.5);
+            if stops {
+                fake = fake.with(20, Mishap::Interrupt);
+            }
+            laboratory.run(&scenario, &mut fake);
+            laboratory.plan(&scenario).folder.join("slots").exists()
+        };
+        assert!(!leaves_data(false, false) && leaves_data(true, false) && leaves_data(false, true));
+    }
+}
+
+#[test]
+fn what_a_step_left_is_paid_before_the_next_of_its_chain() {
+    let laboratory = Laboratory::new();
+    let mut scenario = in_chains(5);
+    scenario.options.most_rounds = Some(1);
+    let mut fake = slower_by(0.5);
+    laboratory.run(&scenario, &mut fake).unwrap();
+    // After the turns of each step, whether both candidates settled before those of the next.
+    let calls = fake.calls();
+    let of_steps = calls.split(|call| matches!(call, Call::Turns { .. })).skip(1);
+    let settles = |calls: &[Call]| calls.iter().filter(|call| matches!(call, Call::Settle { .. })).count();
+    let settled: Vec<usize> = of_steps.map(settles).collect();
+    let steps = laboratory.plan(&scenario).steps;
+    let mut wanted: Vec<usize> = steps.iter().map(|step| if step.settles_after { 2 } else { 0 }).collect();
+    *wanted.last_mut().unwrap() = 0;
+    assert!(wanted.contains(&0) && wanted.contains(&2));
+    assert_eq!(settled, wanted);
+    let firsts = calls.iter().filter_map(|call| match call {
+        Call::Turns { is_first, .. } => Some(*is_first),
+        _ => None,
+    });
+    assert!(firsts.eq((0..steps.len()).map(|number| number == 0)), "the servers have just been started");
 }

@@ -287,6 +287,35 @@ fn chains_of_one_candidate_after_the_other_keep_their_budget_as_well() {
 }
 
 #[test]
+fn chains_of_one_candidate_after_the_other_end_with_one_that_fails_or_a_stop() {
+    let run = |mishap: Option<(usize, Mishap)>| {
+        let laboratory = Laboratory::new();
+        let mut plan = laboratory.plan(&in_chains(5));
+        plan.fits_together = false;
+        let mut fake = slower_by(0.5);
+        if let Some((at, mishap)) = mishap {
+            fake = fake.with(at, mishap);
+        }
+        let options = RunOptions { most_rounds: Some(2), ..RunOptions::default() };
+        let (stop, mut store) = (fake.stop(), laboratory.store());
+        let summary = run_on(&mut fake, &plan, &mut store, options, &stop, &mut Nobody).unwrap();
+        (summary, fake.calls())
+    };
+    let opened = |calls: &[Call]| calls.iter().filter(|call| matches!(call, Call::Open { .. })).count();
+    let (summary, calls) = run(None);
+    let steps = summary.experiment.steps.len();
+    assert_eq!((summary.all, opened(&calls)), (2 * 2 * steps, 2 * 2));
+    // In the first chain of the candidate that comes second; the base case has nobody to be compared with from then on.
+    let of_second =
+        |call: &Call| matches!(call, Call::Measure { candidate, .. } if candidate.contains("rollback"));
+    let at = calls.iter().position(of_second).unwrap();
+    let (summary, calls) = run(Some((at, Mishap::Failure)));
+    assert!(!summary.failed.is_empty() && opened(&calls) <= 2, "{calls:?}");
+    let (summary, calls) = run(Some((at, Mishap::Interrupt)));
+    assert!(summary.interrupted && opened(&calls) <= 2, "{calls:?}");
+}
+
+#[test]
 fn rounds_without_a_budget_have_no_calendar() {
     let laboratory = Laboratory::new();
     let scenario = in_rounds(5);

@@ -506,6 +506,28 @@ fn data_is_loaded_anew_within_the_rounds_and_trials_say_for_which() {
 }
 
 #[test]
+fn data_is_loaded_once_more_if_it_is_to_be_and_its_trial_says_so() {
+    let laboratory = Laboratory::new();
+    let mut scenario = in_rounds(40);
+    scenario.options.keep_data = true;
+    scenario.options.loads = Some(1);
+    for (most_rounds, rebuilds, loads) in [(1, false, 0), (2, false, 0), (4, true, 2)] {
+        scenario.options.most_rounds = Some(most_rounds);
+        scenario.options.rebuilds = rebuilds;
+        let mut fake = slower_by(0.5);
+        laboratory.run(&scenario, &mut fake).unwrap();
+        let is_load = |call: &&Call| matches!(call, Call::Execute { .. });
+        assert_eq!(
+            fake.calls().iter().filter(is_load).count(),
+            loads,
+            "each candidate's in {most_rounds} rounds"
+        );
+        let trials = laboratory.trials(&scenario).into_iter().filter(|trial| trial.step == "load");
+        assert!(trials.into_iter().all(|load| load.warnings.is_empty() != rebuilds), "{most_rounds} rounds");
+    }
+}
+
+#[test]
 fn data_is_deleted_at_the_end_unless_it_is_to_be_kept_or_the_run_was_stopped() {
     for make in [in_rounds, in_chains] {
         let leaves_data = |keep_data: bool, stops: bool| {

@@ -377,6 +377,15 @@ mod tests {
     }
 
     #[test]
+    fn who_failed_a_step_is_not_asked_for_it_again() {
+        let mut open_comparisons = OpenComparisons::new(&experiment(), Vec::new(), None);
+        open_comparisons.add(trial("c", "s", true));
+        assert_eq!(open_comparisons.runners(1), [0, 1, 2]);
+        open_comparisons.add(trial("b", "s", false));
+        assert_eq!([open_comparisons.runners(0), open_comparisons.runners(1)], [vec![0, 1, 2], vec![0, 2]]);
+    }
+
+    #[test]
     fn what_is_nearest_to_a_verdict_comes_first_when_time_binds() {
         let cost = |step, has_verdicts, seconds| Cost { step, has_verdicts, seconds, verdicts: 1 };
         let costs =

@@ -30,9 +30,9 @@ pub const ONE_ROUND: [&str; 2] = ["--budget", "1ms"];
 /// So little time that work and warm-up are shortened, for the fewest rounds that can decide anything: for changes far beyond the noise.
 pub const SHORT_ROUNDS: [&str; 2] = ["--budget", "15s"];
 /// The same of two servers.
-pub const SHORT_ROUNDS_OF_SERVERS: [&str; 2] = ["--budget", "15s"];
+pub const SHORT_ROUNDS_OF_SERVERS: [&str; 2] = ["--budget", "25s"];
 /// The same of several.
-pub const SHORT_ROUNDS_OF_SEVERAL: [&str; 2] = ["--budget", "30s"];
+pub const SHORT_ROUNDS_OF_SEVERAL: [&str; 2] = ["--budget", "45s"];
 /// For rounds that are not about new loads of the data.
 pub const ONE_LOAD: [&str; 2] = ["--loads", "1"];
 /// Schedules as they are, with times fifty times shorter: for whatever no verdict is wanted of.

@@ -122,9 +122,8 @@ impl<'a> VersionHistory<'a> {
         let work = match others {
             None => work::of_counts(chosen, &steps)?,
             Some(others) => {
-                let mut margins =
-                    [chosen].into_iter().chain(others).filter_map(|one| Some(one.counts?.margin));
-                let margin = margins.next().unwrap_or(Counted::default().margin);
+                let margin = [chosen].into_iter().chain(others).find_map(|one| Some(one.counts?.margin));
+                let margin = margin.unwrap_or(Counted::default().margin);
                 work::over_dates(experiment, &anchors, &versions, &steps, margin)?
             }
         };

@@ -317,6 +317,30 @@ fn chains_of_one_candidate_after_the_other_end_with_one_that_fails_or_a_stop() {
 }
 
 #[test]
+fn who_fails_a_step_of_a_chain_breaks_it_off_and_the_others_begin_anew() {
+    let mut scenario = in_chains(5);
+    scenario.candidates.push("sqlite@default");
+    scenario.options.most_rounds = Some(2);
+    let of_turns = |call: Call| match call {
+        Call::Turns { step, candidates, .. } => Some((step, candidates.len())),
+        _ => None,
+    };
+    let mut whole = slower_by(0.5);
+    Laboratory::new().run(&scenario, &mut whole).unwrap();
+    let calls = whole.calls();
+    let at: Vec<usize> = (0..calls.len()).filter(|at| of_turns(calls[*at].clone()).is_some()).collect();
+    let mut fake = slower_by(0.5).with(at[2], Mishap::Failure);
+    let summary = Laboratory::new().run(&scenario, &mut fake).unwrap();
+    assert_eq!(summary.failed.len(), 1);
+    let told: Vec<(String, usize)> = fake.calls().into_iter().filter_map(of_turns).collect();
+    let steps: Vec<&str> = summary.experiment.steps.iter().map(|step| step.name.as_str()).collect();
+    let of = |steps: &[&str], candidates: usize| -> Vec<(String, usize)> {
+        steps.iter().map(|step| ((*step).to_owned(), candidates)).collect()
+    };
+    assert_eq!(told, [of(&steps[..3], 3), of(&steps, 2), of(&steps, 2)].concat());
+}
+
+#[test]
 fn rounds_without_a_budget_have_no_calendar() {
     let laboratory = Laboratory::new();
     let scenario = in_rounds(5);

@@ -277,7 +277,7 @@ impl Probes {
     }
 }
 
-/// Compiles what the search is likely to try next, while this probe is measured.
+/// Orders the builds that the search is likely to try next, so that they are compiled while a probe is counted.
 fn order_next(search: &Search, ahead: &BuildAhead) {
     let mut next = search.ahead();
     if next.iter().any(CandidateSpec::is_incremental) {

@@ -46,6 +46,9 @@ mod tests {
     use super::*;
 
     const S: Duration = Duration::from_secs(1);
+    /// A second load that is due.
+    const SECOND: Loads =
+        Loads { count: 1, wanted: LOADS, rounds_since: ROUNDS, last: S, round: S, left: None };
 
     /// In which of ten rounds of 10 s the data is loaded, if that takes so long.
     fn rounds(load: Duration, wanted: u32, left: impl Fn(u32) -> Option<Duration>) -> Vec<u32> {
@@ -80,24 +83,14 @@ mod tests {
         let of_100 = |number: u32| Some((100 - 10 * u64::from(number)) as u32 * S);
         assert_eq!(rounds(20 * S, LOADS, of_100), [0]);
         assert_eq!(rounds(15 * S, LOADS, of_100), [0, 2]);
-        let left = |left| Some(left * S);
-        let loads = Loads { count: 1, wanted: LOADS, rounds_since: 2, last: S, round: S, left: left(5) };
-        assert!(
-            loads.is_due() && !Loads { left: left(4), ..loads }.is_due(),
-            "what would fit five times fits"
-        );
+        let left = |left| Loads { left: Some(left * S), ..SECOND };
+        assert!(left(5).is_due() && !left(4).is_due(), "what would fit five times fits");
     }
+
     #[test]
     fn what_is_loaded_for_the_first_round_is_not_loaded_again_in_it() {
-        let loads = Loads {
-            count: 1,
-            wanted: LOADS,
-            rounds_since: 2,
-            last: Duration::ZERO,
-            round: 10 * S,
-            left: None,
-        };
-        assert!(loads.is_due());
-        assert!(!Loads { count: 0, ..loads }.is_due() && !Loads { rounds_since: 0, ..loads }.is_due());
+        let free = Loads { last: Duration::ZERO, ..SECOND };
+        assert!(free.is_due());
+        assert!(!Loads { count: 0, ..free }.is_due() && !Loads { rounds_since: 0, ..free }.is_due());
     }
 }
